@@ -1,0 +1,32 @@
+"""The time grid of a run and what is kept on it."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+
+class Grid(eqx.Module):
+    """The grid `t0 + k dt` of a run, how it is walked, and what is kept."""
+
+    dt: float = eqx.field(static=True)
+    t0: float = eqx.field(static=True)
+    n_steps: int = eqx.field(static=True)
+    substeps: int = eqx.field(static=True)
+    max_steps: int = eqx.field(static=True)
+    save: str = eqx.field(static=True)
+
+
+def keep(model: Any, state: Any, save: str) -> tuple[Any, Any]:
+    """The states and outputs to save at one time."""
+    states = state if save in ("both", "states", "final") else None
+    outputs = model.readout(state) if save in ("both", "outputs", "final") else None
+    return states, outputs
+
+
+def float_dtype(state: Any) -> Any:
+    """The real floating-point type that times and inputs of a state take."""
+    leaves = [jnp.result_type(x) for x in jax.tree.leaves(state)]
+    floats = [jnp.finfo(d).dtype for d in leaves if jnp.issubdtype(d, jnp.inexact)]
+    return jnp.result_type(*floats) if floats else jnp.result_type(float)

@@ -1,0 +1,18 @@
+"""Stateless array functions: the innermost numerics."""
+
+from .low_rank import low_rank_drive
+from .orthonormal import orthonormal_columns
+from .safe_math import safe_cosine, safe_norm, safe_sqrt, safe_std
+from .time_grid import check_dt, steps_in, time_grid
+
+__all__ = [
+    "check_dt",
+    "low_rank_drive",
+    "orthonormal_columns",
+    "safe_cosine",
+    "safe_norm",
+    "safe_sqrt",
+    "safe_std",
+    "steps_in",
+    "time_grid",
+]

@@ -1,0 +1,83 @@
+"""Whole numbers of steps: the time grid in exact arithmetic."""
+
+from fractions import Fraction
+from math import ceil, floor, isfinite
+from typing import Literal
+
+import numpy as np
+
+_TOLERANCE = Fraction(1, 10**9)
+
+
+def _exact(value: float, name: str) -> Fraction:
+    value = float(value)
+    if not isfinite(value):
+        raise ValueError(f"{name} must be finite, got {value}.")
+    # The decimal a user typed, not the binary number nearest to it: 0.3 / 0.1 is 3.
+    return Fraction(repr(value))
+
+
+def check_dt(dt: float) -> float:
+    """Return `dt` as a float, or refuse one that is not a positive finite number.
+
+    **Raises:** `ValueError` for a step that is zero, negative or not finite.
+    """
+    value = float(dt)
+    if not (isfinite(value) and value > 0):
+        raise ValueError(f"dt must be a positive, finite time step, got {dt}.")
+    return value
+
+
+def steps_in(
+    duration: float,
+    dt: float,
+    *,
+    rounding: Literal["refuse", "nearest"] = "refuse",
+    name: str = "duration",
+) -> int:
+    """The number of steps of length `dt` in `duration`.
+
+    Both are read as the decimals they are written as, so 2.1 s in steps of 0.7 s is 3 and not
+    the 3.0000000000000004 of floating point. A duration that misses a whole number of steps by
+    less than one part in 10^9 counts as that number, so computed durations such as 0.1 + 0.2 pass.
+
+    **Arguments:**
+
+    - `duration`: a time, not negative, in the unit of `dt`.
+    - `dt`: the step, positive.
+    - `rounding`: `"refuse"` a duration between two steps, or take the `"nearest"` (halves go up).
+    - `name`: what to call the duration in the error.
+
+    **Returns:** the number of steps, an `int`; times `dt` it is the duration realised.
+
+    **Raises:** `ValueError` that names the nearest durations on the grid.
+    """
+    dt = check_dt(dt)
+    if float(duration) < 0:
+        raise ValueError(f"{name} must not be negative, got {duration}.")
+    exact_dt = _exact(dt, "dt")
+    ratio = _exact(duration, name) / exact_dt
+    nearest = floor(ratio + Fraction(1, 2))
+    if abs(ratio - nearest) <= _TOLERANCE * max(1, nearest):
+        return nearest
+    if rounding == "nearest":
+        return nearest
+    if rounding != "refuse":
+        raise ValueError(f"rounding must be 'refuse' or 'nearest', got {rounding!r}.")
+    below, above = (float(n * exact_dt) for n in (floor(ratio), ceil(ratio)))
+    raise ValueError(
+        f"{name} {duration} is not a multiple of dt = {dt}: the nearest on the grid are "
+        f"{below:g} and {above:g}."
+    )
+
+
+def time_grid(n_steps: int, dt: float, *, t0: float = 0.0) -> np.ndarray:
+    """The times `t0 + k dt`, k = 0..n_steps, each from its integer and so without drift.
+
+    **Returns:** float64 NumPy array of shape `(n_steps + 1,)`, whatever JAX's precision.
+    """
+    exact_t0, exact_dt = _exact(t0, "t0"), _exact(check_dt(dt), "dt")
+    numerator = exact_dt.numerator * exact_t0.denominator
+    offset = exact_t0.numerator * exact_dt.denominator
+    denominator = exact_dt.denominator * exact_t0.denominator
+    return np.array([(offset + k * numerator) / denominator for k in range(n_steps + 1)])

@@ -1,0 +1,26 @@
+"""Published circuits as Equinox modules."""
+
+from .dynamics import Dynamics, HasDiffusion, HasPrepared, HasStep, fixed_field, is_fixed
+from .gain_modulated_rnn import GainModulatedRNN
+from .gated_rnn import GRU, LSTM, LSTMState
+from .low_rank_rnn import LowRankRNN
+from .nm_rnn import NMRNN, NMRNNState, clamp_gains
+from .vanilla_rnn import VanillaRNN
+
+__all__ = [
+    "GRU",
+    "LSTM",
+    "NMRNN",
+    "Dynamics",
+    "GainModulatedRNN",
+    "HasDiffusion",
+    "HasPrepared",
+    "HasStep",
+    "LSTMState",
+    "LowRankRNN",
+    "NMRNNState",
+    "VanillaRNN",
+    "clamp_gains",
+    "fixed_field",
+    "is_fixed",
+]

@@ -1,0 +1,68 @@
+"""A low-rank network whose gains come in from outside."""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from ..kernels import low_rank_drive
+from .dynamics import Dynamics, fixed_field
+from .parameters import (
+    RecurrentScale,
+    check_recurrent_scale,
+    check_time_constant,
+    recurrent_scale,
+)
+
+
+class GainModulatedRNN(Dynamics):
+    """The output network of the NM-RNN with its gains s(t) as input.
+
+        tau dx/dt = -x + g L diag(s) R^T phi(x) + B u,   y = C x + d
+
+    The input is `(u, s)`: U channels of task input, then K gains. With `phi` the identity and one
+    component this is the linear rank-1 network whose gain has a closed form
+    (`neurosim.analysis.required_gain`); a recorded or invented modulator can drive it too.
+
+    - `L`, `R`: `(N, K)`; `B`: `(N, U)`, U may be 0; `C`: `(O, N)`; `d`: `(O,)` or `None`.
+    - `x0`: `(N,)`; `tau`: in the unit of the simulation's `dt`. Neither trains by default.
+
+    **Reference:** Costacurta et al. (2024), sections 3.1 and 4.1.
+    """
+
+    L: Float[Array, "unit rank"]
+    R: Float[Array, "unit rank"]
+    B: Float[Array, "unit input"]
+    C: Float[Array, "output unit"]
+    d: Float[Array, " output"] | None
+    x0: Float[Array, " unit"] = fixed_field()
+    tau: Any = fixed_field()
+    rec_scale: RecurrentScale = eqx.field(static=True, default="unit")
+    phi: Callable = eqx.field(static=True, default=jnp.tanh)
+
+    def __check_init__(self):
+        check_time_constant(tau=self.tau)
+        check_recurrent_scale(self.rec_scale)
+
+    @property
+    def n_inputs(self) -> int:
+        """Number of input channels, gains included."""
+        return self.B.shape[1] + self.L.shape[1]
+
+    def initial_state(self) -> Float[Array, " unit"]:
+        """`x0`, `(N,)`."""
+        return self.x0
+
+    def vector_field(self, t: Any, state: Any, input: Any) -> Float[Array, " unit"]:
+        """`dx/dt`, `(N,)`, per unit of `tau`."""
+        n_in = self.B.shape[1]
+        g = recurrent_scale(self.rec_scale, self.L.shape[0])
+        drive = g * low_rank_drive(self.L, self.R, self.phi(state), input[n_in:])
+        return (-state + drive + self.B @ input[:n_in]) / self.tau
+
+    def readout(self, state: Any) -> Float[Array, " output"]:
+        """`C x + d`, `(O,)`."""
+        y = self.C @ state
+        return y if self.d is None else y + self.d

@@ -1,0 +1,312 @@
+"""The one door to the solver: a model and its inputs in, a trajectory out."""
+
+from typing import Any, Literal
+
+import diffrax
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PRNGKeyArray
+
+from .adaptive_run import walk_adaptively
+from .fixed_grid import for_fixed_grid, split_at_breakpoints, walk_fixed_grid
+from .grid import Grid, float_dtype
+from .inputs import Input, as_input
+from .kernels import check_dt, steps_in
+from .models import Dynamics, HasDiffusion, HasPrepared, HasStep
+from .published_step import PublishedStep
+from .trajectory import DivergenceError, Trajectory, first_bad_state
+
+Save = Literal["both", "states", "outputs", "final"]
+
+
+def simulate(
+    model: Dynamics,
+    inputs: Any = None,
+    *,
+    dt: float,
+    t0: float = 0.0,
+    t1: float | None = None,
+    breakpoints: Any = (),
+    batch_size: int | None = None,
+    initial_state: Any = None,
+    solver: diffrax.AbstractSolver | None = None,
+    substeps: int = 1,
+    stepsize_controller: diffrax.AbstractStepSizeController | None = None,
+    adjoint: diffrax.AbstractAdjoint | None = None,
+    max_steps: int = 4096,
+    noise: Any = None,
+    key: PRNGKeyArray | None = None,
+    save: Save = "both",
+    throw: bool = True,
+) -> Trajectory:
+    """Run a model on inputs.
+
+    The grid has the spacing `dt`. Sampled inputs are held over each of its steps, and are handed
+    to the model by the index of the step, so that a solver keeps its order on them. Inputs given
+    as functions of time are evaluated where the solver asks, and no step crosses one of their
+    breakpoints. `initial_state`, `inputs` or `batch_size` decide whether there is a batch.
+
+    Can be jitted, vmapped, and differentiated in reverse and in forward mode.
+
+    **Arguments:**
+
+    - `model`: any `Dynamics`.
+    - `inputs`: `(time, channel)` or `(batch, time, channel)`; or one `Input`, function of time or
+      Diffrax path for all trials; or `None` for silence.
+    - `dt`: the grid spacing, in the model's unit of time.
+    - `t0`, `t1`: start and end. `t1` is needed where no samples give the number of steps.
+    - `breakpoints`: the times at which a plain function of time jumps.
+    - `batch_size`: number of trials where neither inputs nor initial states say it.
+    - `initial_state`: pytree as the model's state, with or without a leading batch axis.
+    - `solver`: `None` for the published step if the model has one, else explicit Euler; or any
+      Diffrax solver. With a step-size controller `None` means `diffrax.Tsit5()`.
+    - `substeps`: solver steps for each `dt` on the fixed grid.
+    - `stepsize_controller`: an adaptive Diffrax controller; `None` for the fixed grid.
+    - `adjoint`: for an adaptive run any Diffrax adjoint. On the fixed grid `None` or
+      `DirectAdjoint()` keep every step for the gradient, `RecursiveCheckpointAdjoint(checkpoints=)`
+      keeps that many (square root of the number of steps by default) and computes the rest again,
+      `ForwardMode()` is for JVPs alone.
+    - `max_steps`: bound on adaptive steps between two grid points of sampled inputs, or over the
+      whole of a function of time.
+    - `noise`: standard deviation of process noise per square root of time, `dx = f dt + noise dW`:
+      a number, or a pytree of numbers as the state. `None` takes the model's `diffusion` if it has
+      one; 0 switches it off.
+    - `key`: PRNG key of the noise. Trial i gets the same noise whatever the number of trials.
+    - `save`: `"both"` states and outputs, one of them, or both at the `"final"` time only.
+    - `throw`: raise `DivergenceError` if a trial is not finite; `False` leaves it to the caller
+      to ask `trajectory.diverged_at`. Under a JAX transformation nothing can be raised.
+
+    **Returns:** a `Trajectory`.
+
+    **Raises:** `ValueError` for arguments that do not fit; `DivergenceError` that names trial,
+    time and state.
+
+    ```python
+    trajectory = simulate(model, trials.inputs, dt=task.dt)
+    trajectory.outputs  # (batch, time, output)
+    ```
+    """
+    dt = check_dt(dt)
+    adaptive = stepsize_controller is not None
+    _check_options(model, solver, substeps, stepsize_controller, adjoint, noise, key, save)
+    start = model.initial_state() if initial_state is None else initial_state
+    dtype = float_dtype(start)
+    signal: Any
+    if inputs is None or eqx.is_array_like(inputs) or isinstance(inputs, list):
+        signal, n_steps = _sampled(model, inputs, dt=dt, t0=t0, t1=t1, dtype=dtype)
+    else:
+        # Local time starts at 0: float32 cannot tell 4096 from 4096.0001.
+        signal = as_input(inputs, breakpoints).shifted(-float(t0))
+        n_steps = _span(dt, t0, t1)
+    batch, input_axis, state_axis = _batch(model, signal, start, batch_size)
+    if solver is None:
+        published = isinstance(model, HasStep) and not adaptive
+        solver = PublishedStep() if published else diffrax.Tsit5() if adaptive else diffrax.Euler()
+    if not adaptive:
+        solver = for_fixed_grid(solver, adjoint, dtype)
+    if isinstance(noise, (int, float)) and noise == 0:
+        noise = None
+        key = None
+    if noise is None and not isinstance(model, HasDiffusion):
+        key = None
+    grid = Grid(dt, float(t0), n_steps, substeps, max_steps, save)
+    segments = None if adaptive else split_at_breakpoints(signal, n_steps, dt)
+    jumps = signal.breakpoints if adaptive and isinstance(signal, Input) else None
+    axes = (input_axis, state_axis)
+
+    def run(grid):
+        saved, ok = _run(
+            model, signal, start, noise, key, solver, stepsize_controller, adjoint, segments,
+            jumps, grid, batch, axes,
+        )  # fmt: skip
+        return Trajectory(
+            *saved, dt=dt, t0=float(t0), n_steps=n_steps, batched=batch is not None,
+            final_only=grid.save == "final",
+        ), ok  # fmt: skip
+
+    trajectory, ok = run(grid)
+    if throw and not isinstance(ok, jax.core.Tracer) and not np.all(np.asarray(ok)):
+        every_state = trajectory
+        if save in ("outputs", "final"):
+            every_state, _ = run(Grid(dt, float(t0), n_steps, substeps, max_steps, "states"))
+        raise _divergence(trajectory, every_state, np.atleast_1d(np.asarray(ok)))
+    return trajectory
+
+
+def _check_options(model, solver, substeps, controller, adjoint, noise, key, save) -> None:
+    if not isinstance(model, Dynamics):
+        raise ValueError(f"model must be a neurosim Dynamics, got {type(model).__name__}.")
+    if save not in ("both", "states", "outputs", "final"):
+        raise ValueError(f"save must be 'both', 'states', 'outputs' or 'final', got {save!r}.")
+    if not (isinstance(substeps, int) and substeps >= 1):
+        raise ValueError(f"substeps must be a whole number from 1 on, got {substeps!r}.")
+    amplitudes = [x for x in jax.tree.leaves(noise) if not isinstance(x, jax.core.Tracer)]
+    if any(bool(np.any(~(np.asarray(x) >= 0))) for x in amplitudes):
+        raise ValueError(f"noise is a standard deviation: it must not be negative, got {noise}.")
+    silent = all(np.all(np.asarray(x) == 0) for x in amplitudes) if amplitudes else noise is None
+    if key is None and (not silent or (noise is None and isinstance(model, HasDiffusion))):
+        raise ValueError("process noise needs a key=; noise=0 runs the model without it.")
+    if controller is None:
+        allowed = (diffrax.DirectAdjoint, diffrax.RecursiveCheckpointAdjoint, diffrax.ForwardMode)
+        if adjoint is not None and not isinstance(adjoint, allowed):
+            raise ValueError(
+                f"{type(adjoint).__name__} works with a step-size controller only; on the fixed "
+                "grid use DirectAdjoint, RecursiveCheckpointAdjoint or ForwardMode."
+            )
+        if getattr(solver, "minimal_levy_area", None) is not None and not silent:
+            raise ValueError(
+                f"{type(solver).__name__} needs Lévy areas, which the fixed grid does not draw; "
+                "use Euler, Heun or the published step."
+            )
+        return
+    if not isinstance(controller, diffrax.AbstractAdaptiveStepSizeController):
+        raise ValueError(
+            f"{type(controller).__name__} takes fixed steps: say them by dt= and substeps= instead."
+        )
+    if substeps != 1:
+        raise ValueError("substeps divide the fixed grid; an adaptive run chooses its own steps.")
+    if solver is not None and not isinstance(solver, diffrax.AbstractAdaptiveSolver):
+        raise ValueError(f"{type(solver).__name__} has no error estimate to adapt its steps by.")
+    if not silent or (noise is None and isinstance(model, HasDiffusion)):
+        raise ValueError("process noise needs the fixed grid; pass no stepsize_controller.")
+
+
+def _span(dt: float, t0: float, t1: float | None) -> int:
+    if t1 is None:
+        raise ValueError("without sampled inputs the end of the run is needed: pass t1=.")
+    if not float(t1) > float(t0):
+        raise ValueError(f"t1 = {t1} must come after t0 = {t0}.")
+    return steps_in(float(t1) - float(t0), dt, name="the span from t0 to t1")
+
+
+def _sampled(model, inputs, *, dt, t0, t1, dtype) -> tuple[Any, int]:
+    n_inputs = getattr(model, "n_inputs", None)
+    if inputs is None:
+        n_steps = _span(dt, t0, t1)
+        return (None if n_inputs is None else jnp.zeros((n_steps, n_inputs), dtype)), n_steps
+    values = jnp.asarray(inputs)
+    if values.ndim not in (2, 3):
+        raise ValueError(
+            f"inputs must be (time, channel) or (batch, time, channel), got shape {values.shape}."
+        )
+    if 0 in values.shape[:-1]:
+        what = "batch" if values.ndim == 3 and values.shape[0] == 0 else "time axis"
+        raise ValueError(f"inputs have an empty {what}: shape {values.shape}.")
+    if n_inputs is not None and values.shape[-1] != n_inputs:
+        raise ValueError(
+            f"inputs have {values.shape[-1]} channels, but {type(model).__name__} takes {n_inputs}."
+        )
+    if not isinstance(values, jax.core.Tracer):
+        bad = np.argwhere(~np.isfinite(np.asarray(values)))
+        if bad.size:
+            names = ("trial", "time index", "channel")[-values.ndim :]
+            where = ", ".join(f"{name} {i}" for name, i in zip(names, bad[0]))
+            raise ValueError(f"inputs must be finite, got {len(bad)} bad values, first at {where}.")
+    n_steps = int(values.shape[-2])
+    if t1 is not None and _span(dt, t0, t1) != n_steps:
+        raise ValueError(
+            f"inputs have {n_steps} samples, but t0 = {t0} to t1 = {t1} is "
+            f"{_span(dt, t0, t1)} steps of dt = {dt}."
+        )
+    return values.astype(dtype), n_steps
+
+
+def _batch(model, signal, start, batch_size) -> tuple[int | None, int | None, int | None]:
+    """The size of the batch, if any, and the batch axes of the inputs and of the states."""
+    reference = jax.eval_shape(model.initial_state)
+    if jax.tree.structure(start) != jax.tree.structure(reference):
+        raise ValueError(
+            f"initial_state has the structure {jax.tree.structure(start)}, the model's state has "
+            f"{jax.tree.structure(reference)}."
+        )
+    shapes = [np.shape(x) for x in jax.tree.leaves(start)]
+    wanted = [x.shape for x in jax.tree.leaves(reference)]
+    sizes: dict[str, int] = {}
+    if shapes != wanted:
+        leading = {s[0] for s, w in zip(shapes, wanted) if s[1:] == w and len(s) == len(w) + 1}
+        batched = [s[1:] == w and len(s) == len(w) + 1 for s, w in zip(shapes, wanted)]
+        if not all(batched) or len(leading) != 1:
+            raise ValueError(
+                f"initial_state has leaves of shapes {shapes}; the model needs {wanted}, with or "
+                "without one leading batch axis."
+            )
+        sizes["initial_state"] = leading.pop()
+    state_axis = 0 if sizes else None
+    input_axis = None
+    if eqx.is_array(signal) and signal.ndim == 3:
+        sizes["inputs"], input_axis = int(signal.shape[0]), 0
+    if batch_size is not None:
+        sizes["batch_size"] = int(batch_size)
+    if len(set(sizes.values())) > 1:
+        said = ", ".join(f"{name} says {n}" for name, n in sizes.items())
+        raise ValueError(f"the number of trials is not clear: {said}.")
+    batch = next(iter(sizes.values()), None)
+    if batch is not None and batch < 1:
+        raise ValueError(f"a batch needs at least one trial, got {batch}.")
+    return batch, input_axis, state_axis
+
+
+@eqx.filter_jit
+def _run(
+    model,
+    signal,
+    start,
+    noise,
+    key,
+    solver,
+    controller,
+    adjoint,
+    segments,
+    jumps,
+    grid,
+    batch,
+    axes,
+):
+    if isinstance(model, HasPrepared):
+        model = model.prepared()
+    # Strongly typed leaves: a weak Python float would change type in the first step of a scan.
+    start = jax.tree.map(lambda x: jnp.asarray(x, dtype=jnp.result_type(x)), start)
+
+    def trial(samples, state, index):
+        trial_key = None if key is None else jax.random.fold_in(key, index)
+        source = signal if samples is None else samples
+        if controller is None:
+            saved, final = walk_fixed_grid(
+                model, source, state, noise, trial_key, solver, adjoint, segments, grid
+            )
+        else:
+            saved, final = walk_adaptively(
+                model, source, state, solver, controller, adjoint, jumps, grid
+            )
+        watched = (final, saved[1])
+        finite = [jnp.all(jnp.isfinite(x)) for x in jax.tree.leaves(watched)]
+        return saved, jnp.all(jnp.stack(finite))
+
+    input_axis, state_axis = axes
+    samples = signal if eqx.is_array(signal) else None
+    if batch is None:
+        return trial(samples, start, 0)
+    mapped = jax.vmap(trial, in_axes=(input_axis, state_axis, 0))
+    return mapped(samples, start, jnp.arange(batch))
+
+
+def _divergence(trajectory: Trajectory, states: Trajectory, ok: np.ndarray) -> DivergenceError:
+    trials = np.flatnonzero(~ok)
+    times, first = [], ""
+    for trial in trials:
+        one = states.states
+        if states.batched:
+            one = jax.tree.map(lambda a, i=trial: a[i], one)
+        index, name, before = first_bad_state(one)
+        times.append(states.ts[index])
+        if not first:
+            who = f"trial {trial}" if states.batched else "the trial"
+            first = (
+                f"{who} diverged at t = {times[0]:g} (step {index + 1} of {states.n_steps}): "
+                f"{name} is not finite; the largest magnitude up to then was {before:.3g}"
+            )
+    more = f"; {len(trials) - 1} more trials diverged" if len(trials) > 1 else ""
+    message = f"{first}{more}. Try a smaller dt, or pass throw=False and ask diverged_at."
+    return DivergenceError(message, trials=trials, times=np.asarray(times), trajectory=trajectory)
