@@ -1,0 +1,420 @@
+"""Interval timing: the NM-RNN on Measure-Wait-Go beside low-rank networks at both scalings."""
+
+import dataclasses
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from ..analysis import PCA, find_fixed_points, ramp_crossing_times
+from ..models import LSTM, NMRNN, LowRankRNN, VanillaRNN, clamp_gains
+from ..simulate import simulate
+from ..tasks import MeasureWaitGo
+from ..training import EnsembleResult, fit_ensemble
+from ..training.stages import staged
+from .experiment import Experiment, Result, announce, spread, text_table
+from .run_directory import RunDirectory
+
+
+@dataclasses.dataclass(frozen=True)
+class Variant:
+    """A network to train: its label in tables, and how it is made from a key."""
+
+    label: str
+    kind: str
+    n_units: int
+    rank: int = 3
+    rec_scale: str = "unit"
+    orthonormal_left: str | None = "positive"
+    staged: bool = False
+
+
+#: Networks of nearly equal numbers of parameters (about 1060). "1/N" is the published low-rank
+#: baseline, whose recurrent term is divided by the number of units while the NM-RNN's is not;
+#: "unit" is the same network at the NM-RNN's own scale, the fair comparison.
+VARIANTS = {
+    "nm_rnn": Variant("NM-RNN", "nm_rnn", 100),
+    "nm_rnn_staged": Variant("NM-RNN, staged", "nm_rnn", 100, staged=True),
+    "low_rank": Variant("low-rank 1/N", "low_rank", 106, rec_scale="1/N"),
+    "low_rank_unit": Variant("low-rank unit", "low_rank", 106),
+    "nm_rnn_plain": Variant(
+        "NM-RNN 1/N, no QR", "nm_rnn", 100, rec_scale="1/N", orthonormal_left=None
+    ),
+    "low_rank_plain": Variant(
+        "low-rank 1/N, no QR", "low_rank", 106, rec_scale="1/N", orthonormal_left=None
+    ),
+    "nm_rnn_rank1": Variant("NM-RNN, rank 1", "nm_rnn", 100, rank=1),
+    "low_rank_rank1": Variant("low-rank unit, rank 1", "low_rank", 108, rank=1),
+    "vanilla": Variant("full rank 1/N", "vanilla", 31, rec_scale="1/N"),
+    "lstm": Variant("LSTM", "lstm", 15),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Training:
+    """How each network is trained: AdamW on a cosine schedule, gradients clipped elementwise."""
+
+    steps: int = 2000
+    """Updates, each on the whole grid of trials."""
+    learning_rate: float = 1e-2
+    """At the start; a cosine takes it to zero."""
+    weight_decay: float = 1e-4
+    """Of AdamW, on every parameter."""
+    clip: float = 1.0
+    """Largest gradient entry."""
+    log_every: int = 100
+    """Updates of one logging interval."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """Measure-Wait-Go on a grid of onsets and intervals; times in ms."""
+
+    variants: tuple[str, ...] = ("nm_rnn", "low_rank", "low_rank_unit")
+    """Networks to train, by name."""
+    seeds: int = 2
+    """Networks of each kind, trained at once."""
+    seed: int = 0
+    """Root of all randomness."""
+    onsets: tuple[float, ...] = (100.0, 130.0, 160.0, 190.0)
+    """Times of the measure cue in training (ms)."""
+    intervals: tuple[float, ...] = (120.0, 140.0, 160.0, 180.0)
+    """Trained intervals (ms)."""
+    test_intervals: tuple[float, ...] = tuple(20.0 * n for n in range(2, 14))
+    """Tested intervals, trained, shorter and longer (ms)."""
+    interpolated: tuple[float, ...] = (130.0, 150.0, 170.0)
+    """Tested intervals between the trained ones (ms)."""
+    test_onset: float = 150.0
+    """Time of the measure cue in tests (ms)."""
+    duration: float = 900.0
+    """Of a trial (ms)."""
+    dt: float = 10.0
+    """Time step (ms)."""
+    train: Training = Training()
+
+    def __post_init__(self):
+        unknown = [name for name in self.variants if name not in VARIANTS]
+        if unknown or not self.variants:
+            said = f"unknown network {unknown[0]!r}" if unknown else "no network"
+            raise ValueError(f"{said} in variants; known: {', '.join(VARIANTS)}.")
+        if self.seeds < 1:
+            raise ValueError(f"seeds must be at least 1, got {self.seeds}.")
+
+
+def make_model(variant: Variant, key: Any) -> Any:
+    """A network of a variant, for the three cues and one output, in ms."""
+    orthonormal: Any = variant.orthonormal_left
+    scale: Any = variant.rec_scale
+    if variant.kind == "nm_rnn":
+        return NMRNN.init(
+            variant.n_units, variant.rank, 5, 3, 1, key=key, rec_scale=scale,
+            orthonormal_left=orthonormal,
+        )  # fmt: skip
+    if variant.kind == "low_rank":
+        return LowRankRNN.init(
+            variant.n_units, variant.rank, 3, 1, key=key, rec_scale=scale,
+            orthonormal_left=orthonormal,
+        )  # fmt: skip
+    if variant.kind == "vanilla":
+        return VanillaRNN.init(variant.n_units, 3, 1, key=key, rec_scale=scale)
+    return LSTM.init(variant.n_units, 3, 1, key=key)
+
+
+def make_optimizer(train: Training, *, in_stages: bool) -> optax.GradientTransformation:
+    """AdamW on a cosine; in stages a quarter of the updates goes to x, a quarter to z, the rest
+    to both."""
+    optimizer = optax.chain(
+        optax.clip(train.clip),
+        optax.adamw(
+            optax.cosine_decay_schedule(train.learning_rate, train.steps),
+            weight_decay=train.weight_decay,
+        ),
+    )
+    if not in_stages:
+        return optimizer
+    quarter = max(1, train.steps // 4)
+    return staged(
+        optimizer,
+        [
+            (quarter, lambda m: (m.L, m.R, m.B_x, m.C, m.d)),
+            (quarter, lambda m: (m.W_z, m.B_z, m.A_z, m.b_z)),
+            (train.steps, None),
+        ],
+    )
+
+
+def run(
+    config: Config,
+    *,
+    directory: RunDirectory | None = None,
+    resume: bool = False,
+    progress: bool | None = None,
+) -> Result:
+    """Train every variant, test it on trained, interpolated, shorter and longer intervals.
+
+    **Arguments:** as `neurosim.experiments.run_experiment` passes them.
+
+    **Returns:** a `Result` whose table gives, for each network, the median over seeds and the
+    range of the mean squared error in each group of intervals, and the mean error of the time at
+    which the output crosses 0.9 of its maximum.
+    """
+    task = MeasureWaitGo(
+        dt=config.dt, intervals=config.intervals, onsets=config.onsets, duration=config.duration
+    )
+    tests = task.generalisation(config.test_intervals, onset=config.test_onset)
+    between = task.generalisation(config.interpolated, onset=config.test_onset)
+    groups = _groups(config)
+    arrays: dict[str, Any] = {
+        "ts": (np.arange(task.n_steps) + 1) * config.dt,
+        "test_intervals": np.asarray(config.test_intervals),
+        "test_targets": np.asarray(tests.targets[..., 0]),
+        "test_go": np.asarray(tests.info["go_time"]),
+        "test_wait": np.asarray(tests.info["wait_time"]),
+    }
+    ideal = _crossings(tests.targets[..., 0], tests, config.dt)
+    arrays["ideal_crossings"] = ideal
+    summary: dict[str, Any] = {"chance_mse": _chance(task), "networks": {}}
+    rows = []
+    for name in config.variants:
+        result = _train(name, config, task, directory, resume, progress)
+        outputs = _outputs(result.models, tests, config.dt)
+        errors = np.mean((outputs - arrays["test_targets"]) ** 2, axis=-1)
+        gap = _outputs(result.models, between, config.dt) - np.asarray(between.targets[..., 0])
+        crossings = np.stack([_crossings(y, tests, config.dt) for y in outputs])
+        missed = np.isnan(crossings)
+        timing = np.where(missed, np.nan, np.abs(crossings - ideal))
+        scores = {group: errors[:, chosen].mean(axis=1) for group, chosen in groups.items()}
+        scores["interpolated"] = np.mean(gap**2, axis=(1, 2))
+        scores["crossing_error_ms"] = np.array(
+            [row[np.isfinite(row)].mean() if np.isfinite(row).any() else np.nan for row in timing]
+        )
+        scores["never_crossed"] = missed.sum(axis=1).astype(float)
+        summary["networks"][name] = {"label": VARIANTS[name].label, **scores}
+        arrays |= {
+            f"{name}.losses": result.losses,
+            f"{name}.outputs": outputs,
+            f"{name}.crossings": crossings,
+        }
+        if VARIANTS[name].kind == "nm_rnn":
+            arrays |= {f"{name}.{k}": v for k, v in _take_apart(result, tests, config.dt).items()}
+        rows.append(
+            [VARIANTS[name].label]
+            + [
+                spread(scores[k])
+                for k in ("trained", "interpolated", "shorter", "longer", "crossing_error_ms")
+            ]
+        )
+    header = ["network", "trained", "interpolated", "shorter", "longer", "crossing error (ms)"]
+    table = (
+        f"Measure-Wait-Go, mean squared error after {config.train.steps} updates, median [range] "
+        f"of {config.seeds} seeds (a predictor that knows only the time: "
+        f"{summary['chance_mse']:.2g})\n\n" + text_table(header, rows)
+    )
+    return Result(config, summary, arrays, table)
+
+
+def _groups(config: Config) -> dict[str, np.ndarray]:
+    intervals = np.asarray(config.test_intervals)
+    low, high = min(config.intervals), max(config.intervals)
+    return {
+        "trained": np.isin(intervals, config.intervals),
+        "shorter": intervals < low,
+        "longer": intervals > high,
+    }
+
+
+def _train(name, config, task, directory, resume, progress) -> EnsembleResult:
+    variant = VARIANTS[name]
+    announce(f"training {variant.label}", progress)
+    result = fit_ensemble(
+        lambda key: make_model(variant, key),
+        task.grid(),
+        n_seeds=config.seeds,
+        key=jax.random.key(config.seed),
+        dt=config.dt,
+        optimizer=make_optimizer(config.train, in_stages=variant.staged),
+        steps=config.train.steps,
+        log_every=min(config.train.log_every, config.train.steps),
+        run_dir=None if directory is None else directory.training(name),
+        resume=resume,
+        config=dataclasses.asdict(config.train) | {"network": name},
+        progress=progress,
+    )
+    if result.interrupted:
+        raise KeyboardInterrupt
+    return result
+
+
+def _outputs(models, trials, dt: float) -> np.ndarray:
+    """`(seed, trial, time)`."""
+
+    def one(model):
+        return simulate(model, trials.inputs, dt=dt, save="outputs").outputs[..., 0]
+
+    return np.asarray(eqx.filter_vmap(one)(models))
+
+
+def _crossings(outputs, trials, dt: float) -> np.ndarray:
+    """Time of the crossing of 0.9 of the maximum after go, `(trial,)` in ms."""
+    return np.asarray(
+        ramp_crossing_times(np.asarray(outputs), np.asarray(trials.info["go_step"]), dt=dt)
+    )
+
+
+def _chance(task: MeasureWaitGo) -> float:
+    """Error of the best predictor that sees the time alone."""
+    targets = np.asarray(task.grid().targets[..., 0])
+    return float(np.mean((targets - targets.mean(axis=0)) ** 2))
+
+
+def _take_apart(result: EnsembleResult, trials, dt: float) -> dict[str, np.ndarray]:
+    """Gains, latent trajectories, fixed points and gain ablations of the first seed's network."""
+    model = result.member(0).model
+    trajectory = simulate(model, trials.inputs, dt=dt)
+    gains = np.asarray(jax.vmap(jax.vmap(model.gains))(trajectory.states.z))
+    x = np.asarray(trajectory.states.x)
+    pca = PCA(2).fit(x)
+    silent = jnp.zeros(model.n_inputs)
+    # In units of the time constants, so that a slow z is not taken for one at rest.
+    prepared = model.prepared()
+
+    def flow(state):
+        derivative = prepared.vector_field(0.0, state, silent)
+        return type(state)(derivative.x * model.tau_x, derivative.z * model.tau_z)
+
+    starts = jax.tree.map(lambda a: a[:, ::3].reshape(-1, a.shape[-1]), trajectory.states)
+    found = find_fixed_points(flow, starts, kind="flow")
+    points = np.asarray(found.points.x).reshape(-1, x.shape[-1])
+    initial = np.asarray(model.gains(model.z0))
+    ablated = [
+        _outputs_of(clamp_gains(model, {k: float(initial[k])}), trials, dt)
+        for k in range(len(initial))
+    ]
+    return {
+        "gains": gains,
+        "latents": pca.transform(x),
+        "explained_variance_ratio": np.asarray(pca.explained_variance_ratio_),
+        "fixed_points": pca.transform(points) if len(points) else np.zeros((0, 2)),
+        "fixed_points_stable": np.asarray(found.stable, bool),
+        "ablated_outputs": np.stack(ablated),
+    }
+
+
+def _outputs_of(model, trials, dt: float) -> np.ndarray:
+    return np.asarray(simulate(model, trials.inputs, dt=dt, save="outputs").outputs[..., 0])
+
+
+def plot(result: Result) -> dict[str, Any]:
+    """Figures by name: learning curves, ramps, crossing times, and for NM-RNNs gains, ablations
+    and latent trajectories."""
+    from ..plotting import (
+        add_interval_bar,
+        new_figure,
+        paper_style,
+        plot_aligned_gains,
+        plot_crossing_times,
+        plot_latent_trajectories,
+        plot_learning_curves,
+        plot_ramps,
+    )
+
+    a, names = result.arrays, result.config.variants
+    label = {name: VARIANTS[name].label for name in names}
+    intervals, go, ts = a["test_intervals"], a["test_go"], a["ts"]
+    figures = {}
+    with paper_style():
+        figure, ax = new_figure(3.6, 2.6)
+        losses = {label[n]: a[f"{n}.losses"] for n in names}
+        plot_learning_curves(ax, losses, chance=result.summary["chance_mse"])
+        figures["learning_curves"] = figure
+
+        columns = min(3, len(names))
+        rows = -(-len(names) // columns)
+        figure, axes = new_figure(
+            2.2 * columns + 0.8, 2.1 * rows, rows, columns, squeeze=False, sharey=True
+        )
+        for ax, name in zip(axes.flat, names):
+            plot_ramps(ax, ts, a[f"{name}.outputs"][0], a["test_targets"], go, intervals)
+            ax.set_title(label[name])
+            ax.set_ylim(-0.9, 0.9)
+        for ax in axes.flat[len(names) :]:
+            ax.set_visible(False)
+        add_interval_bar(figure, axes, intervals)
+        figures["outputs"] = figure
+
+        figure, ax = new_figure(3.6, 2.9)
+        crossings = {label[n]: a[f"{n}.crossings"] for n in names}
+        plot_crossing_times(ax, intervals, crossings, a["ideal_crossings"])
+        low, high = min(result.config.intervals), max(result.config.intervals)
+        ax.axvspan(low, high, color="0.93", lw=0, zorder=0)
+        ax.text(
+            (low + high) / 2, ax.get_ylim()[0], "trained", ha="center", va="bottom", color="0.4"
+        )
+        figures["crossing_times"] = figure
+
+        for name in (n for n in names if VARIANTS[n].kind == "nm_rnn"):
+            n_gains = a[f"{name}.gains"].shape[-1]
+            figure, axes = new_figure(
+                2.0 * n_gains + 0.8, 3.4, 2, n_gains, squeeze=False, sharey=True
+            )
+            for row, (event, when) in zip(axes, (("wait cue", a["test_wait"]), ("go cue", go))):
+                plot_aligned_gains(row, ts, a[f"{name}.gains"], when, intervals)
+                row[0].set_ylabel("gain $s_k$")
+                for ax in row:
+                    ax.set_xlabel(f"time from {event} (ms)")
+            add_interval_bar(figure, axes, intervals)
+            figures[f"gains_{name}"] = figure
+
+            figure, axes = new_figure(
+                2.0 * n_gains + 0.8, 2.1, 1, n_gains, squeeze=False, sharey=True
+            )
+            for k, ax in enumerate(axes[0]):
+                plot_ramps(
+                    ax, ts, a[f"{name}.ablated_outputs"][k], a["test_targets"], go, intervals
+                )
+                ax.set_title(f"$s_{k + 1}$ held at its initial value")
+            add_interval_bar(figure, axes, intervals)
+            figures[f"ablations_{name}"] = figure
+
+            figure, ax = new_figure(4.0, 3.0)
+            dt = result.config.dt
+            events = {
+                "wait cue": np.round(a["test_wait"] / dt).astype(int),
+                "go cue": np.round(go / dt).astype(int),
+            }
+            ratio = a[f"{name}.explained_variance_ratio"]
+            plot_latent_trajectories(
+                ax,
+                a[f"{name}.latents"],
+                events=events,
+                fixed_points=a[f"{name}.fixed_points"],
+                stable=a[f"{name}.fixed_points_stable"],
+                labels=tuple(
+                    f"PC {i + 1} ({100 * r:.0f} % of variance)" for i, r in enumerate(ratio)
+                ),
+            )
+            add_interval_bar(figure, ax, intervals)
+            figures[f"latents_{name}"] = figure
+    return figures
+
+
+EXPERIMENT = Experiment(
+    name="nm_rnn_timing",
+    summary="Interval timing by NM-RNN and low-rank networks at both recurrent scalings",
+    config=Config,
+    presets={
+        "quick": Config(seeds=3, train=Training(steps=1500)),
+        "paper": Config(
+            variants=tuple(VARIANTS),
+            seeds=10,
+            onsets=tuple(10.0 * n for n in range(10, 20)),
+            duration=1100.0,
+            train=Training(steps=70_000, log_every=1000),
+        ),
+    },
+    run=run,
+    plot=plot,
+)
