@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -28,6 +28,7 @@ class Result:
     table: str
 
 
+@runtime_checkable
 class RunFunction(Protocol):
     """`run(config)`: all that an experiment computes."""
 

@@ -122,7 +122,7 @@ def run(
     points = np.asarray(found.points)
     stable = np.asarray(found.stable)
     outputs = np.asarray(jax.vmap(model.readout)(jnp.asarray(points, model.W.dtype)))
-    unstable_directions = np.sum(np.asarray(found.eigenvalues).real > 0, axis=-1)
+    unstable_directions = np.sum(np.real(found.eigenvalues) > 0, axis=-1)
     corners = np.array(list(itertools.product([-1.0, 1.0], repeat=config.n_bits)))
     gaps = np.array(
         [np.abs(outputs[stable] - c).max(axis=1).min() if stable.any() else np.inf for c in corners]
@@ -196,8 +196,11 @@ def plot(result: Result) -> dict[str, Any]:
                 fixed_points=a["point_latents"][:, [i, j]],
                 stable=a["stable"],
                 labels=(f"PC {i + 1}", f"PC {j + 1}"),
+                colours=["0.75"] * 12,
             )
-        axes[1].get_legend().remove()
+        for ax in axes:
+            ax.get_legend().remove()
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
         figures["fixed_points"] = figure
     return figures
 

@@ -222,7 +222,7 @@ EXPERIMENT = Experiment(
     summary="Finding the asked-for element of a sequence: NM-RNN, low-rank, full-rank and LSTM",
     config=Config,
     presets={
-        "quick": Config(seeds=1, train=Training(steps=2500, log_every=100)),
+        "quick": Config(seeds=1, train=Training(steps=4000)),
         "paper": Config(seeds=10, train=Training(steps=20_000)),
     },
     run=run,

@@ -16,6 +16,7 @@ from ..tasks import MeasureWaitGo
 from ..training import EnsembleResult, fit_ensemble
 from ..training.stages import staged
 from .experiment import Experiment, Result, announce, spread, text_table
+from .nm_rnn_timing_figures import draw
 from .run_directory import RunDirectory
 
 
@@ -295,9 +296,9 @@ def _take_apart(result: EnsembleResult, trials, dt: float) -> dict[str, np.ndarr
     ]
     return {
         "gains": gains,
-        "latents": pca.transform(x),
+        "latents": np.asarray(pca.transform(x)),
         "explained_variance_ratio": np.asarray(pca.explained_variance_ratio_),
-        "fixed_points": pca.transform(points) if len(points) else np.zeros((0, 2)),
+        "fixed_points": np.asarray(pca.transform(points)) if len(points) else np.zeros((0, 2)),
         "fixed_points_stable": np.asarray(found.stable, bool),
         "ablated_outputs": np.stack(ablated),
     }
@@ -307,98 +308,9 @@ def _outputs_of(model, trials, dt: float) -> np.ndarray:
     return np.asarray(simulate(model, trials.inputs, dt=dt, save="outputs").outputs[..., 0])
 
 
-def plot(result: Result) -> dict[str, Any]:
-    """Figures by name: learning curves, ramps, crossing times, and for NM-RNNs gains, ablations
-    and latent trajectories."""
-    from ..plotting import (
-        add_interval_bar,
-        new_figure,
-        paper_style,
-        plot_aligned_gains,
-        plot_crossing_times,
-        plot_latent_trajectories,
-        plot_learning_curves,
-        plot_ramps,
-    )
-
-    a, names = result.arrays, result.config.variants
-    label = {name: VARIANTS[name].label for name in names}
-    intervals, go, ts = a["test_intervals"], a["test_go"], a["ts"]
-    figures = {}
-    with paper_style():
-        figure, ax = new_figure(3.6, 2.6)
-        losses = {label[n]: a[f"{n}.losses"] for n in names}
-        plot_learning_curves(ax, losses, chance=result.summary["chance_mse"])
-        figures["learning_curves"] = figure
-
-        columns = min(3, len(names))
-        rows = -(-len(names) // columns)
-        figure, axes = new_figure(
-            2.2 * columns + 0.8, 2.1 * rows, rows, columns, squeeze=False, sharey=True
-        )
-        for ax, name in zip(axes.flat, names):
-            plot_ramps(ax, ts, a[f"{name}.outputs"][0], a["test_targets"], go, intervals)
-            ax.set_title(label[name])
-            ax.set_ylim(-0.9, 0.9)
-        for ax in axes.flat[len(names) :]:
-            ax.set_visible(False)
-        add_interval_bar(figure, axes, intervals)
-        figures["outputs"] = figure
-
-        figure, ax = new_figure(3.6, 2.9)
-        crossings = {label[n]: a[f"{n}.crossings"] for n in names}
-        plot_crossing_times(ax, intervals, crossings, a["ideal_crossings"])
-        low, high = min(result.config.intervals), max(result.config.intervals)
-        ax.axvspan(low, high, color="0.93", lw=0, zorder=0)
-        ax.text(
-            (low + high) / 2, ax.get_ylim()[0], "trained", ha="center", va="bottom", color="0.4"
-        )
-        figures["crossing_times"] = figure
-
-        for name in (n for n in names if VARIANTS[n].kind == "nm_rnn"):
-            n_gains = a[f"{name}.gains"].shape[-1]
-            figure, axes = new_figure(
-                2.0 * n_gains + 0.8, 3.4, 2, n_gains, squeeze=False, sharey=True
-            )
-            for row, (event, when) in zip(axes, (("wait cue", a["test_wait"]), ("go cue", go))):
-                plot_aligned_gains(row, ts, a[f"{name}.gains"], when, intervals)
-                row[0].set_ylabel("gain $s_k$")
-                for ax in row:
-                    ax.set_xlabel(f"time from {event} (ms)")
-            add_interval_bar(figure, axes, intervals)
-            figures[f"gains_{name}"] = figure
-
-            figure, axes = new_figure(
-                2.0 * n_gains + 0.8, 2.1, 1, n_gains, squeeze=False, sharey=True
-            )
-            for k, ax in enumerate(axes[0]):
-                plot_ramps(
-                    ax, ts, a[f"{name}.ablated_outputs"][k], a["test_targets"], go, intervals
-                )
-                ax.set_title(f"$s_{k + 1}$ held at its initial value")
-            add_interval_bar(figure, axes, intervals)
-            figures[f"ablations_{name}"] = figure
-
-            figure, ax = new_figure(4.0, 3.0)
-            dt = result.config.dt
-            events = {
-                "wait cue": np.round(a["test_wait"] / dt).astype(int),
-                "go cue": np.round(go / dt).astype(int),
-            }
-            ratio = a[f"{name}.explained_variance_ratio"]
-            plot_latent_trajectories(
-                ax,
-                a[f"{name}.latents"],
-                events=events,
-                fixed_points=a[f"{name}.fixed_points"],
-                stable=a[f"{name}.fixed_points_stable"],
-                labels=tuple(
-                    f"PC {i + 1} ({100 * r:.0f} % of variance)" for i, r in enumerate(ratio)
-                ),
-            )
-            add_interval_bar(figure, ax, intervals)
-            figures[f"latents_{name}"] = figure
-    return figures
+def _plot(result: Result) -> dict[str, Any]:
+    chosen = {name: VARIANTS[name] for name in result.config.variants}
+    return draw(result, {name: variant.label for name, variant in chosen.items()})
 
 
 EXPERIMENT = Experiment(
@@ -416,5 +328,5 @@ EXPERIMENT = Experiment(
         ),
     },
     run=run,
-    plot=plot,
+    plot=_plot,
 )

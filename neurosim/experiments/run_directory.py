@@ -6,32 +6,22 @@ import os
 import platform
 import typing
 from collections.abc import Mapping
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 
-from ..training.atomic_files import write_bytes_atomic, write_json_atomic
-
-_PACKAGES = ("jax", "jaxlib", "equinox", "diffrax", "optax", "numpy", "scipy", "matplotlib")
+from ..training import environment, write_bytes_atomic, write_json_atomic
 
 
-def environment() -> dict[str, Any]:
-    """What the numbers of a run may depend on beyond its config."""
-    from .. import __version__
-
+def run_environment() -> dict[str, Any]:
+    """What the numbers and the duration of a run may depend on beyond its config."""
     return {
-        "neurosim": __version__,
-        "python": platform.python_version(),
-        "packages": {name: metadata.version(name) for name in _PACKAGES},
+        **environment(),
         "platform": platform.platform(),
-        "machine": platform.machine(),
         "cpu_count": os.cpu_count(),
         "device": jax.devices()[0].device_kind,
-        "precision": "float64" if jax.config.jax_enable_x64 else "float32",  # pyright: ignore
-        "prng": str(jax.config.jax_default_prng_impl),  # pyright: ignore
     }
 
 
@@ -79,7 +69,7 @@ class RunDirectory:
             (self.path / "figures").mkdir(parents=True, exist_ok=True)
             if not existing.exists():
                 write_json_atomic(existing, wanted)
-            write_json_atomic(self.path / "environment.json", environment())
+            write_json_atomic(self.path / "environment.json", run_environment())
         except OSError as error:
             raise ValueError(
                 f"the run directory {self.path} cannot be written to ({error.strerror}): a "
@@ -99,7 +89,8 @@ class RunDirectory:
         import io
 
         buffer = io.BytesIO()
-        np.savez_compressed(buffer, **{k: np.asarray(v) for k, v in arrays.items()})
+        named: Any = {k: np.asarray(v) for k, v in arrays.items()}
+        np.savez_compressed(buffer, **named)
         write_bytes_atomic(self.path / "arrays.npz", buffer.getvalue())
         write_json_atomic(self.path / "results.json", to_jsonable(dict(summary)))
 
@@ -180,7 +171,7 @@ def config_from_jsonable(cls: Any, value: Any) -> Any:
 
     **Raises:** `ValueError` for fields that the class does not have.
     """
-    if dataclasses.is_dataclass(cls):
+    if isinstance(cls, type) and dataclasses.is_dataclass(cls):
         hints = typing.get_type_hints(cls)
         unknown = set(value) - set(hints)
         if unknown:

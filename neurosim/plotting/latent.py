@@ -15,6 +15,7 @@ def plot_latent_trajectories(
     fixed_points: np.ndarray | None = None,
     stable: np.ndarray | None = None,
     labels: tuple[str, str] = ("PC 1", "PC 2"),
+    colours: Any = None,
 ) -> Any:
     """Trials as curves in the first two latent coordinates, coloured in their order.
 
@@ -24,10 +25,13 @@ def plot_latent_trajectories(
     - `latents`: `(trial, time, >= 2)`.
     - `events`: name to `(trial,)` time indices, marked on each curve.
     - `fixed_points`: `(point, >= 2)` in the same coordinates; filled where `stable`, else open.
+    - `colours`: one for each trial; by default a scale from the first to the last.
 
     **Returns:** the `Axes`.
     """
-    for trial, colour in zip(latents, ordered_colours(len(latents))):
+    if colours is None:
+        colours = ordered_colours(len(latents))
+    for trial, colour in zip(latents, colours):
         ax.plot(trial[:, 0], trial[:, 1], color=colour, lw=0.9)
     for (name, indices), marker in zip((events or {}).items(), "osv^D"):
         at = latents[np.arange(len(latents)), indices]
@@ -41,7 +45,15 @@ def plot_latent_trajectories(
             if chosen.any():
                 at = np.asarray(fixed_points)[chosen]
                 ax.plot(
-                    at[:, 0], at[:, 1], "X", ms=7, mfc=face, mec=PALETTE[1], label=name, ls="none"
+                    at[:, 0],
+                    at[:, 1],
+                    "X",
+                    ms=6,
+                    mfc=face,
+                    mec=PALETTE[1],
+                    label=name,
+                    ls="none",
+                    zorder=4,
                 )
     ax.set_xlabel(labels[0])
     ax.set_ylabel(labels[1])

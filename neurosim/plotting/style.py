@@ -6,6 +6,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from cycler import cycler
 
 #: Okabe and Ito's palette, without yellow, which is too light for lines on white.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
@@ -13,7 +14,7 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#0
 #: For ordered values such as intervals: perceptually uniform, and monotone in lightness.
 SEQUENTIAL = "viridis"
 
-_RC = {
+_RC: Any = {
     "figure.dpi": 150,
     "savefig.dpi": 200,
     "font.size": 8,
@@ -25,7 +26,7 @@ _RC = {
     "legend.frameon": False,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.prop_cycle": mpl.cycler(color=PALETTE),
+    "axes.prop_cycle": cycler(color=PALETTE),
     "lines.linewidth": 1.2,
     "figure.constrained_layout.use": True,
     "mathtext.default": "regular",

@@ -1,0 +1,226 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from neurosim.analysis import PCA, explained_variance, principal_axes
+
+ANGLE = np.pi / 6
+AXES = np.array([[np.cos(ANGLE), np.sin(ANGLE)], [-np.sin(ANGLE), np.cos(ANGLE)]])
+MEAN = np.array([5.0, -2.0])
+# Four points at +-3 and +-1 on rotated axes: variances 2 * 9 / 3 and 2 * 1 / 3.
+CROSS = MEAN + np.array([[3.0, 0], [-3, 0], [0, 1], [0, -1]]) @ AXES
+
+
+def test_axes_of_a_cross():
+    pca = PCA().fit(CROSS)
+    # The second axis is (-.5, .866): its largest loading is positive as it stands.
+    np.testing.assert_allclose(pca.components_, AXES, atol=1e-12)
+    np.testing.assert_allclose(pca.explained_variance_, [6, 2 / 3], rtol=1e-12)
+    np.testing.assert_allclose(pca.explained_variance_ratio_, [0.9, 0.1], rtol=1e-12)
+    np.testing.assert_allclose(pca.mean_, MEAN, rtol=1e-12)
+    np.testing.assert_allclose(pca.transform(CROSS)[:, 0], [3, -3, 0, 0], atol=1e-12)
+
+
+def test_agrees_with_the_eigenvectors_of_the_covariance():
+    X = np.random.default_rng(0).normal(size=(50, 6)) @ np.random.default_rng(1).normal(size=(6, 6))
+    values, vectors = np.linalg.eigh(np.cov(X.T))
+    pca = PCA(n_components=3).fit(X)
+    np.testing.assert_allclose(pca.explained_variance_, values[::-1][:3], rtol=1e-10)
+    np.testing.assert_allclose(np.abs(pca.components_ @ vectors[:, ::-1]), np.eye(3, 6), atol=1e-8)
+    np.testing.assert_allclose(
+        pca.explained_variance_ratio_, values[::-1][:3] / values.sum(), rtol=1e-10
+    )
+
+
+def test_largest_loading_is_positive_and_ties_go_to_the_first():
+    X = np.random.default_rng(0).normal(size=(30, 5))
+    components = PCA().fit(X).components_
+    assert (components[np.arange(5), np.abs(components).argmax(axis=1)] > 0).all()
+    # Loadings (.7071, -.7071): equal in magnitude, so the first is the positive one.
+    t = np.linspace(-1, 1, 11)
+    for sign in (1, -1):
+        tied = sign * np.stack([t, -t * (1 + 1e-12)], axis=1)
+        np.testing.assert_allclose(PCA(1).fit(tied).components_, [[0.5**0.5, -(0.5**0.5)]])
+
+
+def test_layouts_are_kept_and_agree():
+    trials = np.random.default_rng(0).normal(size=(4, 7, 5))
+    flat = trials.reshape(28, 5)
+    pca = PCA(2).fit(trials)
+    expected = PCA(2).fit_transform(flat)
+    assert pca.transform(trials).shape == (4, 7, 2)
+    assert pca.inverse_transform(pca.transform(trials)).shape == (4, 7, 5)
+    np.testing.assert_allclose(pca.transform(trials).reshape(28, 2), expected)
+
+    unequal = [flat[:3], flat[3:20], flat[20:]]
+    projected = PCA(2).fit_transform(unequal)
+    assert [p.shape for p in projected] == [(3, 2), (17, 2), (8, 2)]
+    np.testing.assert_allclose(np.concatenate(projected), expected)
+    restored = pca.inverse_transform(projected)
+    assert [r.shape for r in restored] == [(3, 5), (17, 5), (8, 5)]
+
+
+def test_all_components_reconstruct_exactly():
+    X = np.random.default_rng(0).normal(size=(3, 8, 5)) + 10
+    pca = PCA()
+    np.testing.assert_allclose(pca.inverse_transform(pca.fit_transform(X)), X, rtol=1e-12)
+    assert pca.score(X) == pytest.approx(1)
+    assert PCA(2).fit(X).score(X) == pytest.approx(pca.explained_variance_ratio_[:2].sum())
+
+
+def _signal_and_noise():
+    """Signal on neuron 0 in every trial; a larger disturbance on neuron 1, opposite in pairs."""
+    signal = np.sin(np.linspace(0, 2 * np.pi, 20, endpoint=False))
+    disturbance = 5 * np.cos(np.linspace(0, 3, 20))
+    X = np.zeros((6, 20, 3))
+    X[:, :, 0] = signal
+    X[:, :, 1] = disturbance * np.array([1, -1, 1, -1, 1, -1])[:, None]
+    return X, signal
+
+
+def test_trial_averages_leave_the_noise_out_and_single_trials_are_projected():
+    X, signal = _signal_and_noise()
+    single, averaged = PCA(1).fit(X), PCA(1, average="trials").fit(X)
+    np.testing.assert_allclose(single.components_, [[0, 1, 0]], atol=1e-12)
+    np.testing.assert_allclose(averaged.components_, [[1, 0, 0]], atol=1e-12)
+    # A sine over its period has mean square 1/2; 20 samples.
+    np.testing.assert_allclose(averaged.explained_variance_, [0.5 * 20 / 19], rtol=1e-12)
+    projected = averaged.transform(X)
+    assert projected.shape == (6, 20, 1)
+    np.testing.assert_allclose(projected[:, :, 0], np.tile(signal, (6, 1)), atol=1e-12)
+
+
+def test_condition_averages_count_each_condition_once():
+    # Condition a at (0, 0), b at (2, 0), constant but for a disturbance that averages out.
+    rng = np.random.default_rng(0)
+    labels = np.array(["a", "b", "a", "a", "b", "a"])
+    X = np.zeros((6, 10, 2))
+    X[labels == "b", :, 0] = 2
+    noise = rng.normal(size=(10,))
+    X[[0, 2], :, 1] += np.stack([noise, -noise])
+    X[[3, 5], :, 1] += np.stack([-noise, noise])
+    X[[1, 4], :, 1] += np.stack([noise, -noise])
+    pca = PCA(1, average="trials").fit(X, labels)
+    np.testing.assert_allclose(pca.components_, [[1, 0]], atol=1e-12)
+    # Not .667, the mean over trials, of which a has twice as many.
+    np.testing.assert_allclose(pca.mean_, [1, 0], atol=1e-12)
+    assert pca.n_samples_ == 20
+
+
+def test_conditions_of_unequal_length_are_averaged_separately():
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(n, 3)) for n in (5, 8, 5, 8)]
+    pca = PCA(average="trials").fit(X, [0, 1, 0, 1])
+    means = np.concatenate([(X[0] + X[2]) / 2, (X[1] + X[3]) / 2])
+    np.testing.assert_allclose(pca.components_, PCA().fit(means).components_, atol=1e-10)
+    with pytest.raises(ValueError, match=r"one length, got \[5, 8\]"):
+        PCA(average="trials").fit(X, [0, 0, 1, 1])
+
+
+def test_numpy_in_numpy_out_jax_in_jax_out():
+    X = np.random.default_rng(0).normal(size=(20, 4))
+    pca = PCA(2).fit(X.astype(np.float32))
+    assert isinstance(pca.components_, np.ndarray)
+    assert pca.components_.dtype == np.float64
+    assert isinstance(pca.transform(jnp.asarray(X)), jax.Array)
+    on_jax = PCA(2).fit(jnp.asarray(X))
+    assert isinstance(on_jax.components_, jax.Array)
+    assert isinstance(on_jax.transform(X), np.ndarray)
+    np.testing.assert_allclose(on_jax.components_, pca.components_, atol=1e-5)
+    assert isinstance(on_jax.transform([jnp.asarray(X), jnp.asarray(X)])[0], jax.Array)
+
+
+def test_leading_variance_has_the_derivative_of_an_eigenvalue():
+    with jax.enable_x64(True):
+        X = jnp.asarray(np.random.default_rng(0).normal(size=(12, 4)))
+        V = jnp.asarray(np.random.default_rng(1).normal(size=(12, 4)))
+
+        def leading(X):
+            return principal_axes(X, n_components=1).explained_variance[0]
+
+        # d lambda = 2 u^T dX^T (X - mean) u / (n - 1)
+        axis = principal_axes(X, n_components=1).components[0]
+        centred = X - X.mean(axis=0)
+        expected = 2 * (V @ axis) @ (centred @ axis) / 11
+        np.testing.assert_allclose(jnp.sum(jax.grad(leading)(X) * V), expected, rtol=1e-8)
+        np.testing.assert_allclose(jax.jit(leading)(X), leading(X), rtol=1e-12)
+
+
+def test_explained_variance_is_by_reconstruction():
+    # Neurons by time. The decoder (1, 1) reads the sum, the encoder (1, 0) writes it to neuron 0.
+    X = np.array([[1.0, -1, 1, -1], [2, -2, 0, 0]])
+    latent = np.array([1.0, 1]) @ X
+    reconstruction = np.outer([1.0, 0], latent)
+    # 1 - 16 / 12; the variance of the latent itself would be 20 / 12 of what there is.
+    assert explained_variance(X.T, reconstruction.T) == pytest.approx(-1 / 3)
+    assert explained_variance(X.T, X.T) == 1
+    assert explained_variance(X.T + 3, np.full((4, 2), 3.0)) == pytest.approx(0)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        assert explained_variance(X.T, rng.normal(size=(4, 2)) * 3) <= 1
+    in_jax = explained_variance(jnp.asarray(X.T), jnp.asarray(reconstruction.T))
+    assert isinstance(in_jax, jax.Array)
+    assert float(in_jax) == pytest.approx(-1 / 3, rel=1e-6)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_values_that_are_not_finite_are_refused_with_their_place(bad):
+    X = np.zeros((3, 5, 4))
+    X[1, 2, 3] = X[2, 0, 0] = bad
+    with pytest.raises(ValueError, match=r"2 value\(s\).*trial 1, time 2, neuron 3"):
+        PCA().fit(X)
+    with pytest.raises(ValueError, match=r"trial 1, time 2, neuron 3"):
+        PCA().fit(list(X))
+    with pytest.raises(ValueError, match=r"at time 2, neuron 3"):
+        PCA().fit(jnp.asarray(X[1]))
+    pca = PCA().fit(np.random.default_rng(0).normal(size=(20, 4)))
+    with pytest.raises(ValueError, match=r"trial 1, time 2, neuron 3"):
+        pca.transform(X)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (np.zeros(5), "shape"),
+        (np.zeros((0, 5)), "empty"),
+        ([], "empty list"),
+        (np.full((10, 2), 0.1), "does not vary"),
+        (np.ones((1, 3)), "one sample"),
+        ([np.zeros((3, 2)), np.zeros((3, 4))], r"trial 1 \(3, 4\)"),
+        (np.zeros((3, 2), complex), "real"),
+    ],
+)
+def test_bad_activity_is_refused(X, message):
+    with pytest.raises(ValueError, match=message):
+        PCA().fit(X)
+
+
+def test_bad_arguments_are_refused():
+    X = np.random.default_rng(0).normal(size=(3, 5, 4))
+    for n in (0, 5):
+        with pytest.raises(ValueError, match="between 1 and"):
+            PCA(n).fit(X)
+    with pytest.raises(ValueError, match="'none' or 'trials'"):
+        PCA(average="time").fit(X)
+    with pytest.raises(ValueError, match="needs trials"):
+        PCA(average="trials").fit(X[0])
+    with pytest.raises(ValueError, match="one label for each of the 3 trials"):
+        PCA(average="trials").fit(X, [0, 1])
+    with pytest.raises(ValueError, match="not fitted"):
+        PCA().transform(X)
+    with pytest.raises(ValueError, match="X has 3 neurons, but the fit has 4"):
+        PCA().fit(X).transform(X[:, :, :3])
+    with pytest.raises(ValueError, match="X has 4 components, but the fit has 2"):
+        PCA(2).fit(X).inverse_transform(X)
+    with pytest.raises(ValueError, match="one shape"):
+        explained_variance(X, X[0])
+
+
+def test_follows_the_estimator_protocol():
+    pca = PCA(2, average="trials")
+    assert pca.get_params() == {"n_components": 2, "average": "trials"}
+    assert PCA(**pca.get_params()).get_params() == pca.get_params()
+    assert pca.set_params(n_components=3).n_components == 3
+    with pytest.raises(ValueError, match="no parameter 'whiten'"):
+        pca.set_params(whiten=True)
