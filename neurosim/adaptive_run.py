@@ -30,8 +30,15 @@ def walk_adaptively(model, source, start, solver, controller, adjoint, jumps, gr
             controller = diffrax.ClipStepSizeController(
                 controller, jump_ts=jnp.asarray(jumps, dtype)
             )
-        term = diffrax.ODETerm(lambda t, y, _: model.vector_field(grid.t0 + t, y, source(t)))
         ts = jnp.asarray(time_grid(grid.n_steps, grid.dt)[1:], dtype)
+        # A jump at the end of the run is no part of it: the left limit holds there.
+        last = jnp.nextafter(ts[-1], zero)
+
+        def field(t, y, args):
+            u = jnp.asarray(source(jnp.minimum(t, last)), dtype)
+            return model.vector_field(grid.t0 + t, y, u)
+
+        term = diffrax.ODETerm(field)
         saveat = diffrax.SaveAt(
             subs=[
                 diffrax.SubSaveAt(t1=True),

@@ -1,6 +1,6 @@
 """Fixed steps: a scan over Diffrax's own `solver.step`, with inputs held by construction."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import diffrax
 import equinox as eqx
@@ -34,26 +34,46 @@ def for_fixed_grid(solver, adjoint, dtype):
     return solver
 
 
-def split_at_breakpoints(signal, n_steps: int, dt: float) -> Any:
-    """Grid intervals split at the breakpoints that fall between grid points.
+class Segments(NamedTuple):
+    """The parts of a run between breakpoints, in local time.
 
-    Returns `None` if none does, else the start and length of each part, in local time, and the
-    index of the last part of each interval.
+    `start` and `length` of each (`None` if all are a grid step long); the `lower` and `upper`
+    limits of the times at which the input is asked for there; the index of the `last` part of each
+    grid step (`None` if there is one part to a step).
     """
+
+    start: Any
+    length: Any
+    lower: Any
+    upper: Any
+    last: Any
+
+
+def split_at_breakpoints(signal, n_steps: int, dt: float) -> Segments | None:
+    """The grid split at the breakpoints between its points; `None` without a function of time."""
     if not isinstance(signal, Input):
         return None
     grid = time_grid(n_steps, dt)
     points = np.asarray(signal.breakpoints, dtype=np.float64)
-    inside = points[(points > grid[0]) & (points < grid[-1])]
-    off_grid = np.abs(inside / dt - np.round(inside / dt)) > 1e-9
-    if not off_grid.any():
-        return None
-    edges = np.union1d(grid, inside[off_grid])
+    points = points[(points > grid[0] - dt / 2) & (points < grid[-1] + dt / 2)]
+    nearest = np.round(points / dt).astype(int)
+    # 3 * 0.1 is not 0.3 but means it: a jump that close to the grid counts as on it.
+    on_grid = np.abs(points / dt - nearest) <= 1e-9
+    inside = points[~on_grid & (points > grid[0]) & (points < grid[-1])]
+    edges = np.union1d(grid, inside)
+    lower, upper = edges[:-1].copy(), edges[1:].copy()
+    where = np.searchsorted(edges, grid[nearest[on_grid]])
+    starts, ends = where < lower.size, where > 0
+    np.maximum.at(lower, where[starts], points[on_grid][starts])
+    np.minimum.at(upper, where[ends] - 1, points[on_grid][ends])
+    start, lower, upper = (jnp.asarray(a) for a in (edges[:-1], lower, upper))
+    if inside.size == 0:
+        return Segments(start, None, lower, upper, None)
     last = np.searchsorted(edges, grid[1:]) - 1
-    return jnp.asarray(edges[:-1]), jnp.asarray(np.diff(edges)), jnp.asarray(last)
+    return Segments(start, jnp.asarray(np.diff(edges)), lower, upper, jnp.asarray(last))
 
 
-def _terms(model, noise, key, start, length, source):
+def _terms(model, noise, key, start, length, source, state):
     """Diffrax terms for one step of `length` from absolute time `start`, in local time.
 
     `source(t, args)` is the input at local time t.
@@ -76,7 +96,7 @@ def _terms(model, noise, key, start, length, source):
             return jax.tree.map(lambda s, x: jnp.broadcast_to(s, x.shape).astype(x.dtype), noise, y)
         return jax.tree.map(lambda x: jnp.broadcast_to(noise, x.shape).astype(x.dtype), y)
 
-    def increment(y):
+    def increments(y):
         leaves, structure = jax.tree.flatten(y)
         keys = jax.random.split(key, len(leaves))
         root = jnp.sqrt(length)
@@ -86,49 +106,57 @@ def _terms(model, noise, key, start, length, source):
         ]
         return jax.tree.unflatten(structure, draws)
 
-    return lambda y: diffrax.MultiTerm(term, NoiseTerm(amplitude, increment(y)))
+    return diffrax.MultiTerm(term, NoiseTerm(amplitude, increments(state)))
 
 
 def walk_fixed_grid(model, source, start, noise, key, solver, adjoint, segments, grid):
     """One trial by fixed steps: what is saved, and the last state."""
     dtype = float_dtype(start)
     substeps, implicit = grid.substeps, isinstance(solver, diffrax.AbstractImplicitSolver)
-    if segments is None:
+    limits = length = last = None
+    if segments is None or segments.length is None:
         local = jnp.asarray(time_grid(grid.n_steps, grid.dt)[:-1], dtype)
         absolute = jnp.asarray(time_grid(grid.n_steps, grid.dt, t0=grid.t0)[:-1], dtype)
-        length = None
     else:
-        local, length = segments[0].astype(dtype), segments[1].astype(dtype)
+        local, length = segments.start.astype(dtype), segments.length.astype(dtype)
+        last = segments.last
         absolute = local + grid.t0
+    if segments is not None:
+        # The left limit at the end of a part: a jump there belongs to the next one.
+        limits = (segments.start, segments.lower, jnp.nextafter(segments.upper, -jnp.inf))
     samples = source if eqx.is_array(source) else None
-    xs = (jnp.arange(local.shape[0]), local, absolute, length, samples)
+    xs = (jnp.arange(local.shape[0]), absolute, length, limits, samples)
 
     def interval(state, x):
-        index, t_local, t_absolute, span, u = x
+        index, t_absolute, span, bounds, u = x
         h = (grid.dt if span is None else span) / substeps
         begin = 0.0
         if implicit:  # its root finder traces both ends of the step
             begin, h = jnp.zeros((), dtype), jnp.asarray(h, dtype)
-        stop = t_local + (grid.dt if span is None else span)
 
         def value(offset):
-            if not isinstance(source, Input):
+            if bounds is None:
                 return lambda t, args: args
-            # The left limit at the end of the step: a jump there belongs to the next one.
-            last = jnp.nextafter(stop.astype(dtype), jnp.asarray(-jnp.inf, dtype))
-            return lambda t, args: source(jnp.clip(t_local + offset + t, t_local, last))
+            t_local, lower, upper = bounds
+
+            def at(t, args):
+                return jnp.asarray(source(jnp.clip(t_local + (offset + t), lower, upper)), dtype)
+
+            return at
 
         def substep(carry, j):
             y, solver_state = carry
             offset = j * h
             step_key = None if key is None else jax.random.fold_in(key, index * substeps + j)
-            terms = _terms(model, noise, step_key, t_absolute + offset, h, value(offset))
-            if key is not None:
-                terms = terms(y)
+            terms = _terms(model, noise, step_key, t_absolute + offset, h, value(offset), y)
             if solver_state is None:
                 # Inputs jump at the start of every interval, so nothing is reused across it.
                 solver_state = solver.init(terms, begin, h, y, u)
-            y, _, _, solver_state, result = solver.step(terms, begin, h, y, u, solver_state, False)
+            new, _, _, solver_state, result = solver.step(
+                terms, begin, h, y, u, solver_state, False
+            )
+            # Under float64 a step widens a state of single precision.
+            y = jax.tree.map(lambda a, b: a.astype(b.dtype), new, y)
             if implicit:
                 failed = result != RESULTS.successful
                 y = jax.tree.map(lambda a: jnp.where(failed, jnp.nan, a), y)
@@ -144,8 +172,8 @@ def walk_fixed_grid(model, source, start, noise, key, solver, adjoint, segments,
     final, saved = _scan(interval, start, xs, adjoint)
     if grid.save == "final":
         saved = jax.tree.map(lambda a: a[None], keep(model, final, "final"))
-    elif segments is not None:
-        saved = jax.tree.map(lambda a: a[segments[2]], saved)
+    elif last is not None:
+        saved = jax.tree.map(lambda a: a[last], saved)
     return saved, final
 
 

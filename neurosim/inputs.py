@@ -44,7 +44,8 @@ class Pulses(Input):
 
     **Arguments:**
 
-    - `onsets`, `durations`: `(n,)`, in the unit of time of the model; durations are positive.
+    - `onsets`: `(n,)`, in the unit of time of the model.
+    - `durations`: `(n,)` or one for all, positive.
     - `amplitudes`: `(n, channel)`.
 
     **Raises:** `ValueError` for lengths that disagree, or a duration that is not positive.
@@ -56,8 +57,7 @@ class Pulses(Input):
 
     def __init__(self, onsets: Any, durations: Any, amplitudes: Any):
         self.onsets = _finite("onsets", onsets)
-        lengths = np.broadcast_to(_finite("durations", durations), self.onsets.shape)
-        self.offsets = self.onsets + lengths
+        lengths = _finite("durations", durations)
         self.amplitudes = _finite("amplitudes", amplitudes)
         if self.onsets.ndim != 1 or self.amplitudes.shape[:1] != self.onsets.shape:
             raise ValueError(
@@ -66,8 +66,13 @@ class Pulses(Input):
             )
         if self.amplitudes.ndim != 2:
             raise ValueError(f"amplitudes must be (n, channel), got {self.amplitudes.shape}.")
+        if lengths.shape not in ((), (1,), self.onsets.shape):
+            raise ValueError(
+                f"durations must be one number or {self.onsets.shape}, got {lengths.shape}."
+            )
         if np.any(lengths <= 0):
             raise ValueError("durations must be positive.")
+        self.offsets = self.onsets + lengths
 
     @property
     def breakpoints(self) -> np.ndarray:

@@ -5,6 +5,7 @@ from typing import Any, Literal
 import diffrax
 import equinox as eqx
 import jax
+import jax.core
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PRNGKeyArray
@@ -14,9 +15,10 @@ from .fixed_grid import for_fixed_grid, split_at_breakpoints, walk_fixed_grid
 from .grid import Grid, float_dtype
 from .inputs import Input, as_input
 from .kernels import check_dt, steps_in
-from .models import Dynamics, HasDiffusion, HasPrepared, HasStep
+from .models import Dynamics, HasDiffusion, HasPrepared, HasStep, HasTimeConstants
+from .models.parameters import check_stable
 from .published_step import PublishedStep
-from .trajectory import DivergenceError, Trajectory, first_bad_state
+from .trajectory import Trajectory, divergence_of
 
 Save = Literal["both", "states", "outputs", "final"]
 
@@ -25,9 +27,9 @@ def simulate(
     model: Dynamics,
     inputs: Any = None,
     *,
-    dt: float,
-    t0: float = 0.0,
-    t1: float | None = None,
+    dt: float | int,
+    t0: float | int = 0.0,
+    t1: float | int | None = None,
     breakpoints: Any = (),
     batch_size: int | None = None,
     initial_state: Any = None,
@@ -92,7 +94,8 @@ def simulate(
     adaptive = stepsize_controller is not None
     _check_options(model, solver, substeps, stepsize_controller, adjoint, noise, key, save)
     start = model.initial_state() if initial_state is None else initial_state
-    dtype = float_dtype(start)
+    reference = jax.eval_shape(model.initial_state)
+    dtype = float_dtype(reference)
     signal: Any
     if inputs is None or eqx.is_array_like(inputs) or isinstance(inputs, list):
         signal, n_steps = _sampled(model, inputs, dt=dt, t0=t0, t1=t1, dtype=dtype)
@@ -100,15 +103,20 @@ def simulate(
         # Local time starts at 0: float32 cannot tell 4096 from 4096.0001.
         signal = as_input(inputs, breakpoints).shifted(-float(t0))
         n_steps = _span(dt, t0, t1)
-    batch, input_axis, state_axis = _batch(model, signal, start, batch_size)
+    batch, input_axis, state_axis = _batch(reference, signal, start, batch_size)
+    start = jax.tree.map(lambda x, r: jnp.asarray(x, r.dtype), start, reference)
     if solver is None:
         published = isinstance(model, HasStep) and not adaptive
         solver = PublishedStep() if published else diffrax.Tsit5() if adaptive else diffrax.Euler()
+    if isinstance(solver, (PublishedStep, diffrax.Euler)) and isinstance(model, HasTimeConstants):
+        check_stable(dt / substeps, **model.time_constants)
     if not adaptive:
         solver = for_fixed_grid(solver, adjoint, dtype)
     if isinstance(noise, (int, float)) and noise == 0:
         noise = None
         key = None
+    # Arrays, so that another amplitude is not another program.
+    noise = jax.tree.map(lambda x: jnp.asarray(x, dtype), noise)
     if noise is None and not isinstance(model, HasDiffusion):
         key = None
     grid = Grid(dt, float(t0), n_steps, substeps, max_steps, save)
@@ -131,7 +139,7 @@ def simulate(
         every_state = trajectory
         if save in ("outputs", "final"):
             every_state, _ = run(Grid(dt, float(t0), n_steps, substeps, max_steps, "states"))
-        raise _divergence(trajectory, every_state, np.atleast_1d(np.asarray(ok)))
+        raise divergence_of(trajectory, every_state, np.atleast_1d(np.asarray(ok)))
     return trajectory
 
 
@@ -173,7 +181,7 @@ def _check_options(model, solver, substeps, controller, adjoint, noise, key, sav
         raise ValueError("process noise needs the fixed grid; pass no stepsize_controller.")
 
 
-def _span(dt: float, t0: float, t1: float | None) -> int:
+def _span(dt: float, t0: float | int, t1: float | int | None) -> int:
     if t1 is None:
         raise ValueError("without sampled inputs the end of the run is needed: pass t1=.")
     if not float(t1) > float(t0):
@@ -213,9 +221,8 @@ def _sampled(model, inputs, *, dt, t0, t1, dtype) -> tuple[Any, int]:
     return values.astype(dtype), n_steps
 
 
-def _batch(model, signal, start, batch_size) -> tuple[int | None, int | None, int | None]:
+def _batch(reference, signal, start, batch_size) -> tuple[int | None, int | None, int | None]:
     """The size of the batch, if any, and the batch axes of the inputs and of the states."""
-    reference = jax.eval_shape(model.initial_state)
     if jax.tree.structure(start) != jax.tree.structure(reference):
         raise ValueError(
             f"initial_state has the structure {jax.tree.structure(start)}, the model's state has "
@@ -266,8 +273,6 @@ def _run(
 ):
     if isinstance(model, HasPrepared):
         model = model.prepared()
-    # Strongly typed leaves: a weak Python float would change type in the first step of a scan.
-    start = jax.tree.map(lambda x: jnp.asarray(x, dtype=jnp.result_type(x)), start)
 
     def trial(samples, state, index):
         trial_key = None if key is None else jax.random.fold_in(key, index)
@@ -290,23 +295,3 @@ def _run(
         return trial(samples, start, 0)
     mapped = jax.vmap(trial, in_axes=(input_axis, state_axis, 0))
     return mapped(samples, start, jnp.arange(batch))
-
-
-def _divergence(trajectory: Trajectory, states: Trajectory, ok: np.ndarray) -> DivergenceError:
-    trials = np.flatnonzero(~ok)
-    times, first = [], ""
-    for trial in trials:
-        one = states.states
-        if states.batched:
-            one = jax.tree.map(lambda a, i=trial: a[i], one)
-        index, name, before = first_bad_state(one)
-        times.append(states.ts[index])
-        if not first:
-            who = f"trial {trial}" if states.batched else "the trial"
-            first = (
-                f"{who} diverged at t = {times[0]:g} (step {index + 1} of {states.n_steps}): "
-                f"{name} is not finite; the largest magnitude up to then was {before:.3g}"
-            )
-    more = f"; {len(trials) - 1} more trials diverged" if len(trials) > 1 else ""
-    message = f"{first}{more}. Try a smaller dt, or pass throw=False and ask diverged_at."
-    return DivergenceError(message, trials=trials, times=np.asarray(times), trajectory=trajectory)

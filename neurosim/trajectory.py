@@ -86,3 +86,24 @@ def first_bad_state(states: Any) -> tuple[int, str, float]:
     if best is None:
         raise ValueError("every state is finite.")
     return best
+
+
+def divergence_of(trajectory: Trajectory, states: Trajectory, ok: np.ndarray) -> DivergenceError:
+    """The error that names trial, time and state; `states` has every state of the same run."""
+    trials = np.flatnonzero(~ok)
+    times, first = [], ""
+    for trial in trials:
+        one = states.states
+        if states.batched:
+            one = jax.tree.map(lambda a, i=trial: a[i], one)
+        index, name, before = first_bad_state(one)
+        times.append(states.ts[index])
+        if not first:
+            who = f"trial {trial}" if states.batched else "the trial"
+            first = (
+                f"{who} diverged at t = {times[0]:g} (step {index + 1} of {states.n_steps}): "
+                f"{name} is not finite; the largest magnitude up to then was {before:.3g}"
+            )
+    more = f"; {len(trials) - 1} more trials diverged" if len(trials) > 1 else ""
+    message = f"{first}{more}. Try a smaller dt, or pass throw=False and ask diverged_at."
+    return DivergenceError(message, trials=trials, times=np.asarray(times), trajectory=trajectory)

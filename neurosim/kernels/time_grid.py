@@ -9,7 +9,7 @@ import numpy as np
 _TOLERANCE = Fraction(1, 10**9)
 
 
-def _exact(value: float, name: str) -> Fraction:
+def _exact(value: float | int, name: str) -> Fraction:
     value = float(value)
     if not isfinite(value):
         raise ValueError(f"{name} must be finite, got {value}.")
@@ -17,7 +17,7 @@ def _exact(value: float, name: str) -> Fraction:
     return Fraction(repr(value))
 
 
-def check_dt(dt: float) -> float:
+def check_dt(dt: float | int) -> float:
     """Return `dt` as a float, or refuse one that is not a positive finite number.
 
     **Raises:** `ValueError` for a step that is zero, negative or not finite.
@@ -29,8 +29,8 @@ def check_dt(dt: float) -> float:
 
 
 def steps_in(
-    duration: float,
-    dt: float,
+    duration: float | int,
+    dt: float | int,
     *,
     rounding: Literal["refuse", "nearest"] = "refuse",
     name: str = "duration",
@@ -71,7 +71,7 @@ def steps_in(
     )
 
 
-def time_grid(n_steps: int, dt: float, *, t0: float = 0.0) -> np.ndarray:
+def time_grid(n_steps: int, dt: float | int, *, t0: float | int = 0.0) -> np.ndarray:
     """The times `t0 + k dt`, k = 0..n_steps, each from its integer and so without drift.
 
     **Returns:** float64 NumPy array of shape `(n_steps + 1,)`, whatever JAX's precision.

@@ -1,6 +1,14 @@
 """Published circuits as Equinox modules."""
 
-from .dynamics import Dynamics, HasDiffusion, HasPrepared, HasStep, fixed_field, is_fixed
+from .dynamics import (
+    Dynamics,
+    HasDiffusion,
+    HasPrepared,
+    HasStep,
+    HasTimeConstants,
+    fixed_field,
+    is_fixed,
+)
 from .gain_modulated_rnn import GainModulatedRNN
 from .gated_rnn import GRU, LSTM, LSTMState
 from .low_rank_rnn import LowRankRNN
@@ -16,6 +24,7 @@ __all__ = [
     "HasDiffusion",
     "HasPrepared",
     "HasStep",
+    "HasTimeConstants",
     "LSTMState",
     "LowRankRNN",
     "NMRNNState",

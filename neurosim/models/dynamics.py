@@ -16,7 +16,7 @@ class Dynamics(eqx.Module):
     Arrays carry no batch axis: batching is `jax.vmap`'s job, and `simulate` does it. Input, state
     and time are in the units that the model's parameters are in.
 
-    Three capabilities are optional, and found by their names:
+    Four capabilities are optional, and found by their names:
 
     - `step(t, state, input, dt) -> state`: the published recursion, where plain Euler is not it
       (see `HasStep`). `simulate` takes it unless told otherwise.
@@ -25,6 +25,8 @@ class Dynamics(eqx.Module):
     - `prepared() -> model`: an equal model on which work that depends on parameters alone, such as
       an orthonormalisation, is done already (see `HasPrepared`). `simulate` asks for it once a
       run, inside the trace, so gradients flow through it.
+    - `time_constants -> dict`: the time constants of the model's leaks by name (see
+      `HasTimeConstants`). `simulate` refuses first-order steps that they make unstable.
     """
 
     @abc.abstractmethod
@@ -64,6 +66,16 @@ class HasPrepared(Protocol):
 
     def prepared(self) -> "Dynamics":
         """An equal model whose step is cheaper."""
+        ...
+
+
+@runtime_checkable
+class HasTimeConstants(Protocol):
+    """A model whose state leaks away, -x / tau."""
+
+    @property
+    def time_constants(self) -> dict[str, Any]:
+        """Each time constant by the name of its argument."""
         ...
 
 

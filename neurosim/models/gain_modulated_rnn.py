@@ -51,6 +51,11 @@ class GainModulatedRNN(Dynamics):
         """Number of input channels, gains included."""
         return self.B.shape[1] + self.L.shape[1]
 
+    @property
+    def time_constants(self) -> dict[str, Any]:
+        """The time constants of the leaks, by name."""
+        return {"tau": self.tau}
+
     def initial_state(self) -> Float[Array, " unit"]:
         """`x0`, `(N,)`."""
         return self.x0

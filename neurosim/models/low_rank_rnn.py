@@ -61,7 +61,7 @@ class LowRankRNN(Dynamics):
         n_out: int,
         *,
         key: PRNGKeyArray,
-        tau: float = 100.0,
+        tau: float | int = 100.0,
         rec_scale: RecurrentScale = "1/N",
         orthonormal_left: Orthonormal = "positive",
         phi: Callable = jnp.tanh,
@@ -104,6 +104,11 @@ class LowRankRNN(Dynamics):
     def n_inputs(self) -> int:
         """Number of input channels."""
         return self.B.shape[1]
+
+    @property
+    def time_constants(self) -> dict[str, Any]:
+        """The time constants of the leaks, by name."""
+        return {"tau": self.tau}
 
     def left_factor(self) -> Float[Array, "unit rank"]:
         """L as the dynamics use it, `(N, K)`."""

@@ -113,8 +113,8 @@ class NMRNN(Dynamics):
         n_gains: int | None = None,
         scheme: Literal["mwg", "eft"] = "mwg",
         feedback: bool | None = None,
-        tau_x: float | None = None,
-        tau_z: float | None = None,
+        tau_x: float | int | None = None,
+        tau_z: float | int | None = None,
         rec_scale: RecurrentScale | None = None,
         orthonormal_left: Orthonormal | Literal["default"] = "default",
         update: Literal["published", "lagged"] = "published",
@@ -160,7 +160,7 @@ class NMRNN(Dynamics):
         v_lr, v_w, v_a, v_b = (
             (1 / rank, 1 / n_nm, 1 / n_nm, 1 / rank) if eft else (1.0, 0.01, 0.01, 0.01)
         )
-        fields = {
+        fields: dict[str, Any] = {
             "L": normal(n_units, rank, variance=v_lr),
             "R": normal(n_units, rank, variance=v_lr),
             "B_x": normal(n_units, n_in, variance=1 / n_all),
@@ -194,6 +194,11 @@ class NMRNN(Dynamics):
     def n_inputs(self) -> int:
         """Number of input channels, context channels included."""
         return self.B_z.shape[1]
+
+    @property
+    def time_constants(self) -> dict[str, Any]:
+        """The time constants of the leaks, by name."""
+        return {"tau_x": self.tau_x, "tau_z": self.tau_z}
 
     def left_factor(self) -> Float[Array, "unit rank"]:
         """L as the dynamics use it, `(N, K)`."""

@@ -3,9 +3,10 @@
 from typing import Any, Literal
 
 import jax
+import jax.core
 import numpy as np
 
-RecurrentScale = Literal["unit", "1/N"] | float
+RecurrentScale = Literal["unit", "1/N"] | float | int
 Orthonormal = Literal["positive", "lapack"] | None
 
 
@@ -47,7 +48,7 @@ def check_time_constant(**taus: Any) -> None:
             raise ValueError(f"{name} must be positive, got {tau}.")
 
 
-def check_stable(dt: float, **taus: Any) -> None:
+def check_stable(dt: Any, **taus: Any) -> None:
     """Refuse a step at which the leak alone would make the recursion unstable."""
     for name, tau in taus.items():
         if isinstance(dt, jax.core.Tracer) or isinstance(tau, jax.core.Tracer):

@@ -50,7 +50,7 @@ class VanillaRNN(Dynamics):
         n_out: int,
         *,
         key: PRNGKeyArray,
-        tau: float = 100.0,
+        tau: float | int = 100.0,
         rec_scale: RecurrentScale = "1/N",
         phi: Callable = jnp.tanh,
     ) -> "VanillaRNN":
@@ -80,6 +80,11 @@ class VanillaRNN(Dynamics):
     def n_inputs(self) -> int:
         """Number of input channels."""
         return self.B.shape[1]
+
+    @property
+    def time_constants(self) -> dict[str, Any]:
+        """The time constants of the leaks, by name."""
+        return {"tau": self.tau}
 
     def initial_state(self) -> Float[Array, " unit"]:
         """`x0`, `(N,)`."""

@@ -1,0 +1,222 @@
+"""One update, and many of them in a row on the device."""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
+
+from ..simulate import simulate
+from ..tasks import Task, Trials
+from ..trajectory import Trajectory
+from .constraints import Constraint, project_all
+from .divergence import failed_flags
+from .update_rule import Objective, UpdateRule
+
+
+class TrainingSetup(eqx.Module):
+    """What stays the same from step to step.
+
+    - `source`: a task, sampled anew at every step, or trials.
+    - `batch_size`: trials a step; `None` for all of given trials.
+    - `simulate_options`: further arguments of `simulate`.
+    - `trainable`: pytree of booleans like the model.
+    """
+
+    rule: UpdateRule
+    loss: Callable[[Trajectory, Trials], Any]
+    constraints: tuple[Constraint, ...]
+    source: Task | Trials
+    batch_size: int | None
+    dt: float
+    simulate_options: dict[str, Any]
+    trainable: PyTree[bool]
+
+
+class TrainingState(eqx.Module):
+    """What changes from step to step.
+
+    - `params`: the leaves that train, `None` elsewhere.
+    - `rule_state`: state of the update rule.
+    - `failed_at`: first step, counted from 1, with a number that is not finite; 0 for none. From
+      that step on parameters and rule state stay what they were before it.
+    - `failed`: which quantities were not finite at that step.
+    """
+
+    params: PyTree
+    rule_state: PyTree
+    failed_at: Int[Array, "..."]
+    failed: Bool[Array, "..."]
+
+
+def first_state(setup: TrainingSetup, params: PyTree) -> TrainingState:
+    """The state before the first step."""
+    n_quantities = 1 + 2 * len(jax.tree.leaves(params))
+    return TrainingState(
+        params,
+        setup.rule.init(params),
+        failed_at=jnp.zeros((), jnp.int32),
+        failed=jnp.zeros(n_quantities, bool),
+    )
+
+
+def draw_trials(source: Task | Trials, key: PRNGKeyArray, batch_size: int | None) -> Trials:
+    """Trials for one step: sampled from a task, picked without replacement from trials, or all."""
+    if isinstance(source, Task):
+        assert batch_size is not None
+        return source.sample(key, batch_size)
+    n_trials = source.inputs.shape[0]
+    if batch_size is None or batch_size == n_trials:
+        return source
+    picked = jax.random.choice(key, n_trials, (batch_size,), replace=False)
+
+    def pick(leaf: Any) -> Any:
+        # An entry of `info` without a batch axis describes all trials.
+        has_batch = eqx.is_array(leaf) and leaf.ndim > 0 and leaf.shape[0] == n_trials
+        return leaf[picked] if has_batch else leaf
+
+    return jax.tree.map(pick, source)
+
+
+def run_model(setup: TrainingSetup, model: Any, trials: Trials, key: PRNGKeyArray) -> Trajectory:
+    """Simulate a model on trials as the run is set up to."""
+    return simulate(
+        model, trials.inputs, dt=setup.dt, key=key, throw=False, **setup.simulate_options
+    )
+
+
+def train_step(
+    setup: TrainingSetup,
+    state: TrainingState,
+    frozen: PyTree,
+    initial: PyTree,
+    key: PRNGKeyArray,
+    step: Int[Array, ""],
+) -> tuple[TrainingState, dict[str, Array]]:
+    """One update.
+
+    Its randomness comes from the number of the step, so a run in several parts is the same run.
+
+    **Arguments:**
+
+    - `frozen`: the model without the leaves that train.
+    - `initial`: the model that training started from.
+    - `key`: the key of the run.
+    - `step`: number of updates done before.
+
+    **Returns:** the new state, and the loss before the update with the rule's diagnostics.
+    """
+    trials_key, noise_key, rule_key = jax.random.split(jax.random.fold_in(key, step), 3)
+    trials = draw_trials(setup.source, trials_key, setup.batch_size)
+
+    def outputs(params: PyTree) -> Trajectory:
+        return run_model(setup, eqx.combine(params, frozen), trials, noise_key)
+
+    def loss(trajectory: Trajectory) -> Any:
+        return _scalar(setup.loss(trajectory, trials))
+
+    raw, rule_state, info = setup.rule.update(
+        Objective(outputs, loss), state.params, state.rule_state, rule_key
+    )
+    # Looked at before the projection: a constraint could hide a NaN under a zero.
+    failed = failed_flags(info.loss, info.gradient, raw)
+    model = project_all(setup.constraints, eqx.combine(raw, frozen), initial)
+    params = eqx.filter(model, setup.trainable)
+
+    running = state.failed_at == 0
+    keep = running & ~jnp.any(failed)
+    params, rule_state = jax.tree.map(
+        lambda new, old: jnp.where(keep, new, old) if eqx.is_array(old) else old,
+        (params, rule_state),
+        (state.params, state.rule_state),
+    )
+    new_state = TrainingState(
+        params,
+        rule_state,
+        failed_at=jnp.where(running & ~keep, step + 1, state.failed_at).astype(jnp.int32),
+        failed=jnp.where(running & ~keep, failed, state.failed),
+    )
+    loss_value = jnp.where(running, info.loss, jnp.nan)
+    return new_state, {"loss": loss_value, **info.diagnostics}
+
+
+# The state is given back to XLA, which writes the new one in its place.
+@eqx.filter_jit(donate="all-except-first")
+def train_chunk(
+    fixed: tuple[TrainingSetup, PyTree, PyTree, Array, Array, Array, int, bool],
+    state: TrainingState,
+) -> tuple[TrainingState, dict[str, Array]]:
+    """Run steps `start` to `start + n_steps` on the device.
+
+    The number of steps is data and not part of the program: chunks of every length run the same
+    code, so where a run is cut changes nothing, and nothing is compiled twice.
+
+    **Arguments:**
+
+    - `fixed`: setup, frozen leaves, initial model, key, `start`, `n_steps`, an upper bound of
+      `n_steps`, and whether there is an ensemble: then frozen leaves, initial model, key and
+      state have a leading axis.
+
+    **Returns:** the new state, and for each emitted quantity an array with the step as its last
+    axis, filled up to `n_steps`.
+    """
+    setup, frozen, initial, key, start, n_steps, length, ensemble = fixed
+
+    def run(state, frozen, initial, key):
+        dynamic, static = eqx.partition(state, eqx.is_array)
+
+        def one(dynamic: PyTree, step: Array) -> tuple[PyTree, dict[str, Array]]:
+            whole = eqx.combine(dynamic, static)
+            new, emitted = train_step(setup, whole, frozen, initial, key, step)
+            return eqx.filter(new, eqx.is_array), emitted
+
+        # Traced once, here: the loop below needs to know what a step emits.
+        one = eqx.filter_closure_convert(one, dynamic, start)
+
+        def body(i, carry):
+            dynamic, series = carry
+            dynamic, emitted = one(dynamic, start + i)
+            series = jax.tree.map(lambda all, new: all.at[i].set(new), series, emitted)
+            return dynamic, series
+
+        emitted = one.out_struct[1]  # pyright: ignore[reportFunctionMemberAccess]
+        series = jax.tree.map(lambda x: jnp.zeros((length, *x.shape), x.dtype), emitted)
+        dynamic, series = jax.lax.fori_loop(0, n_steps, body, (dynamic, series))
+        return eqx.combine(dynamic, static), series
+
+    if ensemble:
+        run = eqx.filter_vmap(run)
+    return run(state, frozen, initial, key)
+
+
+@eqx.filter_jit
+def evaluate(
+    setup: TrainingSetup,
+    source: Task | Trials,
+    params: PyTree,
+    frozen: PyTree,
+    key: Array,
+    ensemble: bool,
+    full: bool,
+) -> tuple[Array, Any]:
+    """The loss on `source`, and, where `full`, the trajectory and the trials it belongs to."""
+
+    def run(params, frozen, key):
+        trials_key, noise_key = jax.random.split(key)
+        batch_size = setup.batch_size if isinstance(source, Task) else None
+        trials = draw_trials(source, trials_key, batch_size)
+        trajectory = run_model(setup, eqx.combine(params, frozen), trials, noise_key)
+        loss = _scalar(setup.loss(trajectory, trials))
+        return loss, ((trajectory, trials) if full else None)
+
+    if ensemble:
+        run = eqx.filter_vmap(run)
+    return run(params, frozen, key)
+
+
+def _scalar(loss: Any) -> Array:
+    if jnp.shape(loss) != ():
+        raise ValueError(f"A loss must return a scalar, got shape {jnp.shape(loss)}.")
+    return jnp.asarray(loss)

@@ -1,0 +1,100 @@
+"""The door for optimisers: an objective in two halves, and a rule that lowers it."""
+
+import abc
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import optax
+from jaxtyping import PRNGKeyArray, PyTree
+
+
+class Objective(eqx.Module):
+    """What one update lowers, as the composition `loss(outputs(params))`.
+
+    A first-order rule differentiates the composition. A second-order rule pushes tangents through
+    `outputs` and takes the curvature of `loss`, both in the scale they have here, masks and
+    weights included. Trials and noise are fixed inside, so calls at different parameters compare.
+
+    - `outputs`: parameters to everything the loss looks at, a pytree of arrays.
+    - `loss`: outputs to a scalar.
+    """
+
+    outputs: Callable[[PyTree], PyTree]
+    loss: Callable[[PyTree], Any]
+
+    def __call__(self, params: PyTree) -> Any:
+        return self.loss(self.outputs(params))
+
+
+class UpdateInfo(NamedTuple):
+    """What an update tells about itself.
+
+    - `loss`: the objective before the update.
+    - `gradient`: pytree like the parameters, watched for values that are not finite; `None` where
+      the rule computes none.
+    - `diagnostics`: scalars by name, averaged over steps and written with the metrics.
+    """
+
+    loss: Any
+    gradient: PyTree
+    diagnostics: dict[str, Any]
+
+
+class UpdateRule(eqx.Module):
+    """How parameters change, given an objective. Must be traceable."""
+
+    @abc.abstractmethod
+    def init(self, params: PyTree) -> PyTree:
+        """The rule's state before the first update: a pytree of arrays."""
+
+    @abc.abstractmethod
+    def update(
+        self, objective: Objective, params: PyTree, state: PyTree, key: PRNGKeyArray
+    ) -> tuple[PyTree, PyTree, UpdateInfo]:
+        """New parameters, new state, and what to tell about the step.
+
+        `params` holds `None` wherever the model has a leaf that does not train.
+        """
+
+
+class OptaxRule(UpdateRule):
+    """Any Optax optimiser, on the gradient by reverse mode.
+
+    Optimisers that ask for more than the gradient, such as `optax.lbfgs` or
+    `optax.contrib.reduce_on_plateau`, are given the value, the gradient and the objective.
+
+    **Arguments:**
+
+    - `optimizer`: an `optax.GradientTransformation`, with clipping and schedules chained in.
+    """
+
+    optimizer: optax.GradientTransformation
+
+    def init(self, params: PyTree) -> PyTree:
+        return self.optimizer.init(params)
+
+    def update(
+        self, objective: Objective, params: PyTree, state: PyTree, key: PRNGKeyArray
+    ) -> tuple[PyTree, PyTree, UpdateInfo]:
+        loss, gradient = eqx.filter_value_and_grad(objective)(params)
+        updates, state = optax.with_extra_args_support(self.optimizer).update(
+            gradient, state, params, value=loss, grad=gradient, value_fn=objective
+        )
+        info = UpdateInfo(loss, gradient, {"gradient_norm": optax.tree.norm(gradient)})
+        return optax.apply_updates(params, updates), state, info
+
+
+def as_update_rule(optimizer: Any) -> UpdateRule:
+    """An update rule as it is; an Optax optimiser wrapped in `OptaxRule`.
+
+    **Raises:** `ValueError` for anything else.
+    """
+    if isinstance(optimizer, UpdateRule):
+        return optimizer
+    if isinstance(optimizer, optax.GradientTransformation):
+        return OptaxRule(optimizer)
+    raise ValueError(
+        "optimizer must be an optax.GradientTransformation, such as optax.adam(1e-3), or an "
+        f"UpdateRule; got {type(optimizer).__name__}."
+    )

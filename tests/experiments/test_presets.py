@@ -1,0 +1,105 @@
+"""Every experiment runs end to end, and finds what its theory says."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from neurosim.experiments import experiment_names, get_experiment, load_result, run_experiment
+
+
+def _run(name, tmp_path, **changes):
+    experiment = get_experiment(name)
+    config = experiment.presets["quick"]
+    train = changes.pop("train", {})
+    if train:
+        changes["train"] = dataclasses.replace(config.train, **train)
+    config = dataclasses.replace(config, **changes)
+    result = run_experiment(experiment, config, run_dir=tmp_path / "run", progress=False)
+    again = load_result(tmp_path / "run", experiment)
+    assert again.config == config
+    assert set(again.arrays) == set(result.arrays)
+    figures = sorted((tmp_path / "run" / "figures").glob("*.png"))
+    assert figures
+    assert all(path.stat().st_size > 5000 for path in figures)
+    return result, {path.stem for path in figures}
+
+
+def test_every_experiment_has_both_presets():
+    for name in experiment_names():
+        experiment = get_experiment(name)
+        assert experiment.name == name
+        assert {"quick", "paper"} <= set(experiment.presets)
+        assert all(isinstance(c, experiment.config) for c in experiment.presets.values())
+
+
+def test_unknown_experiment_is_answered_with_the_nearest():
+    with pytest.raises(ValueError, match="did you mean 'nm_rnn_timing'"):
+        get_experiment("nm_rnn_timming")
+
+
+def test_theory_agrees_with_simulation(tmp_path):
+    result, figures = _run("nm_rnn_theory", tmp_path)
+    assert figures == {"theory"}
+    a = result.arrays
+    assert np.max(np.abs(a["decay.theory"] - a["decay.simulated"])) < 1e-5
+    assert np.max(np.abs(a["ramp.outputs"] - a["ramp.targets"])) < 2e-5
+    # The closed form's values at the start and the end of a ramp and after it, l.r = 4.
+    for row, start, after in zip(a["ramp.gains"], (2 / 3, 0.527778, 0.442308), (0.25,) * 3):
+        assert row[0] == pytest.approx(start, abs=1e-6)
+        assert row[-1] == pytest.approx(after, abs=1e-6)
+
+
+def test_timing_beats_the_published_low_rank_baseline(tmp_path):
+    # At equal recurrent scales the order changes with the seed, so nothing is said about it here.
+    result, figures = _run(
+        "nm_rnn_timing",
+        tmp_path,
+        variants=("nm_rnn", "low_rank"),
+        seeds=1,
+        train={"steps": 2000},
+    )
+    networks = result.summary["networks"]
+    trained = {name: float(np.median(networks[name]["trained"])) for name in networks}
+    assert trained["low_rank"] / trained["nm_rnn"] >= 4
+    assert trained["nm_rnn"] < result.summary["chance_mse"] / 10
+    assert {"learning_curves", "outputs", "crossing_times", "gains_nm_rnn"} <= figures
+    assert {"ablations_nm_rnn", "latents_nm_rnn"} <= figures
+
+
+@pytest.mark.parametrize("variant", ["nm_rnn_staged", "vanilla", "lstm"])
+def test_other_timing_networks_run(tmp_path, variant):
+    result, _ = _run(
+        "nm_rnn_timing", tmp_path, variants=(variant,), seeds=1, train={"steps": 8, "log_every": 4}
+    )
+    assert np.isfinite(result.arrays[f"{variant}.losses"]).all()
+
+
+def test_element_finder_runs(tmp_path):
+    result, figures = _run(
+        "nm_rnn_element_finder",
+        tmp_path,
+        train={"steps": 40, "log_every": 20, "batch_size": 32},
+    )
+    assert figures == {"learning_curves", "gains_by_query"}
+    assert result.summary["chance_mse"] == pytest.approx(110 / 3)
+    for network in result.summary["networks"].values():
+        assert np.isfinite(network["test_mse"]).all()
+
+
+def test_flip_flop_keeps_its_memories_at_the_corners(tmp_path):
+    result, figures = _run("flip_flop_fixed_points", tmp_path)
+    assert figures == {"fixed_points", "outputs"}
+    assert result.summary["n_stable"] >= 8
+    assert result.summary["n_corners"] == 8
+    # Between neighbouring corners, one on each edge of the cube, there is a saddle.
+    assert result.summary["by_unstable_directions"][1] >= 12
+
+
+def test_config_refuses_unknown_networks():
+    timing = get_experiment("nm_rnn_timing")
+    with pytest.raises(ValueError, match="unknown network 'transformer'"):
+        dataclasses.replace(timing.presets["quick"], variants=("transformer",))
+    finder = get_experiment("nm_rnn_element_finder")
+    with pytest.raises(ValueError, match="unknown network"):
+        dataclasses.replace(finder.presets["quick"], networks=("transformer",))
