@@ -1,5 +1,7 @@
 """Adaptive steps: Diffrax's `diffeqsolve`, told where the inputs jump."""
 
+from typing import Any
+
 import diffrax
 import jax
 import jax.numpy as jnp
@@ -52,7 +54,8 @@ def walk_adaptively(model, source, start, solver, controller, adjoint, jumps, gr
             term, solver, zero, ts[-1], y0=start, saveat=saveat,
             stepsize_controller=controller, **options,
         )  # fmt: skip
-        final, saved = solution.ys
+        kept: Any = solution.ys
+        final, saved = kept
         good = solution.result == RESULTS.successful
         return saved, poison(jax.tree.map(lambda a: a[0], final), good)
 

@@ -85,7 +85,8 @@ def _terms(model, noise, key, start, length, source, state):
     def recursion(t, y, args, dt):
         return model.step(start + t, y, source(t, args), dt)
 
-    term = RecursionTerm(drift, recursion) if isinstance(model, HasStep) else diffrax.ODETerm(drift)
+    published: bool = isinstance(model, HasStep)
+    term = RecursionTerm(drift, recursion) if published else diffrax.ODETerm(drift)
     if key is None:
         return term
 
@@ -113,19 +114,16 @@ def walk_fixed_grid(model, source, start, noise, key, solver, adjoint, segments,
     """One trial by fixed steps: what is saved, and the last state."""
     dtype = float_dtype(start)
     substeps, implicit = grid.substeps, isinstance(solver, diffrax.AbstractImplicitSolver)
-    limits = length = last = None
-    if segments is None or segments.length is None:
-        local = jnp.asarray(time_grid(grid.n_steps, grid.dt)[:-1], dtype)
-        absolute = jnp.asarray(time_grid(grid.n_steps, grid.dt, t0=grid.t0)[:-1], dtype)
-    else:
-        local, length = segments.start.astype(dtype), segments.length.astype(dtype)
-        last = segments.last
-        absolute = local + grid.t0
+    n_parts, limits, length, last = grid.n_steps, None, None, None
+    absolute = jnp.asarray(time_grid(grid.n_steps, grid.dt, t0=grid.t0)[:-1], dtype)
     if segments is not None:
         # The left limit at the end of a part: a jump there belongs to the next one.
         limits = (segments.start, segments.lower, jnp.nextafter(segments.upper, -jnp.inf))
+        if segments.length is not None:
+            n_parts, length, last = segments.start.shape[0], segments.length, segments.last
+            absolute, length = (segments.start + grid.t0).astype(dtype), length.astype(dtype)
     samples = source if eqx.is_array(source) else None
-    xs = (jnp.arange(local.shape[0]), absolute, length, limits, samples)
+    xs = (jnp.arange(n_parts), absolute, length, limits, samples)
 
     def interval(state, x):
         index, t_absolute, span, bounds, u = x

@@ -12,14 +12,15 @@ from neurosim import DivergenceError, Trajectory, simulate
 from neurosim.models import Dynamics
 
 
-class TwoPopulations(Dynamics):
-    """`calm` stays, `wild` doubles its logarithm."""
+class Populations(Dynamics):
+    """`calm` stays; `later` and the second of `wild` are infinite at 5/3 and at 1."""
 
     def initial_state(self):
-        return {"calm": floats(0.5), "wild": floats(0.0, 1.0)}
+        return {"calm": floats(0.5), "later": floats(0.6), "wild": floats(0.0, 1.0)}
 
     def vector_field(self, t, state, input):
-        return {"calm": jnp.zeros_like(state["calm"]), "wild": state["wild"] ** 2}
+        calm = jnp.zeros_like(state["calm"])
+        return {"calm": calm, "later": state["later"] ** 2, "wild": state["wild"] ** 2}
 
     def readout(self, state):
         return state["calm"]
@@ -67,8 +68,8 @@ def test_the_state_is_named_and_divergence_of_what_is_not_read_out_is_seen():
     message = r"the trial diverged at t = 1.*state\['wild'\]\[1\] is not finite; the largest"
     for save in ("both", "outputs", "final"):
         with pytest.raises(DivergenceError, match=message):
-            simulate(TwoPopulations(), dt=0.05, t1=3.0, save=save)
-    kept = simulate(TwoPopulations(), dt=0.05, t1=3.0, throw=False)
+            simulate(Populations(), dt=0.05, t1=3.0, save=save)
+    kept = simulate(Populations(), dt=0.05, t1=3.0, throw=False)
     assert np.all(np.asarray(kept.outputs) == 0.5)
     assert 1 < float(kept.diverged_at) < 2
 

@@ -11,7 +11,7 @@ def draw(result: Result, labels: dict[str, str]) -> dict[str, Any]:
     """Figures by name, for networks by name and label.
 
     Learning curves, outputs and crossing times of all networks; and for each network with gains
-    `gains_NAME`, `ablations_NAME` and `latents_NAME`.
+    `overview_NAME`, `gains_NAME`, `ablations_NAME` and `latents_NAME`.
     """
     from ..plotting import paper_style
 
@@ -22,6 +22,7 @@ def draw(result: Result, labels: dict[str, str]) -> dict[str, Any]:
         figures["crossing_times"] = _crossing_times(result, labels)
         for name in labels:
             if f"{name}.gains" in result.arrays:
+                figures[f"overview_{name}"] = _overview(result, name, labels[name])
                 figures[f"gains_{name}"] = _gains(result, name)
                 figures[f"ablations_{name}"] = _ablations(result, name)
                 figures[f"latents_{name}"] = _latents(result, name)
@@ -71,6 +72,25 @@ def _crossing_times(result: Result, labels: dict[str, str]) -> Any:
     low, high = min(result.config.intervals), max(result.config.intervals)
     ax.axvspan(low, high, color="0.93", lw=0, zorder=0)
     ax.text((low + high) / 2, ax.get_ylim()[0], "trained", ha="center", va="bottom", color="0.4")
+    return figure
+
+
+def _overview(result: Result, name: str, label: str) -> Any:
+    """Outputs and gains of one network, aligned to the go cue."""
+    from ..plotting import add_interval_bar, new_figure, plot_aligned_gains, plot_ramps
+
+    a = result.arrays
+    n_gains = a[f"{name}.gains"].shape[-1]
+    figure, axes = new_figure(1.75 * (n_gains + 1) + 0.8, 2.1, 1, n_gains + 1, squeeze=False)
+    first, *others = axes[0]
+    outputs, intervals = a[f"{name}.outputs"][0], a["test_intervals"]
+    plot_ramps(first, a["ts"], outputs, a["test_targets"], a["test_go"], intervals)
+    first.set_title(f"{label}: output")
+    plot_aligned_gains(np.array(others), a["ts"], a[f"{name}.gains"], a["test_go"], intervals)
+    for k, ax in enumerate(others):
+        ax.set_title(f"gain $s_{k + 1}$")
+        ax.set_xlabel("time from go (ms)")
+    add_interval_bar(figure, axes, intervals)
     return figure
 
 
