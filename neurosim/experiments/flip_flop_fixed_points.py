@@ -53,7 +53,7 @@ class Config:
     """Standard deviation of the noise added to them."""
     seed: int = 0
     """Root of all randomness."""
-    train: Training = Training()
+    train: Training = dataclasses.field(default_factory=Training)
 
 
 def run(

@@ -73,7 +73,7 @@ class Config:
     """Elements of a sequence."""
     window: int = 500
     """Last updates whose mean batch loss is the score."""
-    train: Training = Training()
+    train: Training = dataclasses.field(default_factory=Training)
 
     def __post_init__(self):
         unknown = [name for name in self.networks if name not in NETWORKS]

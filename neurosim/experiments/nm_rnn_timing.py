@@ -7,67 +7,16 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 
 from ..analysis import PCA, find_fixed_points, ramp_crossing_times
-from ..models import LSTM, NMRNN, LowRankRNN, VanillaRNN, clamp_gains
+from ..models import NMRNN, clamp_gains
 from ..simulate import simulate
 from ..tasks import MeasureWaitGo
 from ..training import EnsembleResult, fit_ensemble
-from ..training.stages import staged
 from .experiment import Experiment, Result, announce, spread, text_table
 from .nm_rnn_timing_figures import draw
+from .nm_rnn_timing_networks import VARIANTS, Training, make_model, make_optimizer
 from .run_directory import RunDirectory
-
-
-@dataclasses.dataclass(frozen=True)
-class Variant:
-    """A network to train: its label in tables, and how it is made from a key."""
-
-    label: str
-    kind: str
-    n_units: int
-    rank: int = 3
-    rec_scale: str = "unit"
-    orthonormal_left: str | None = "positive"
-    staged: bool = False
-
-
-#: Networks of nearly equal numbers of parameters (about 1060). "1/N" is the published low-rank
-#: baseline, whose recurrent term is divided by the number of units while the NM-RNN's is not;
-#: "unit" is the same network at the NM-RNN's own scale, the fair comparison.
-VARIANTS = {
-    "nm_rnn": Variant("NM-RNN", "nm_rnn", 100),
-    "nm_rnn_staged": Variant("NM-RNN, staged", "nm_rnn", 100, staged=True),
-    "low_rank": Variant("low-rank 1/N", "low_rank", 106, rec_scale="1/N"),
-    "low_rank_unit": Variant("low-rank unit", "low_rank", 106),
-    "nm_rnn_plain": Variant(
-        "NM-RNN 1/N, no QR", "nm_rnn", 100, rec_scale="1/N", orthonormal_left=None
-    ),
-    "low_rank_plain": Variant(
-        "low-rank 1/N, no QR", "low_rank", 106, rec_scale="1/N", orthonormal_left=None
-    ),
-    "nm_rnn_rank1": Variant("NM-RNN, rank 1", "nm_rnn", 100, rank=1),
-    "low_rank_rank1": Variant("low-rank unit, rank 1", "low_rank", 108, rank=1),
-    "vanilla": Variant("full rank 1/N", "vanilla", 31, rec_scale="1/N"),
-    "lstm": Variant("LSTM", "lstm", 15),
-}
-
-
-@dataclasses.dataclass(frozen=True)
-class Training:
-    """How each network is trained: AdamW on a cosine schedule, gradients clipped elementwise."""
-
-    steps: int = 2000
-    """Updates, each on the whole grid of trials."""
-    learning_rate: float = 1e-2
-    """At the start; a cosine takes it to zero."""
-    weight_decay: float = 1e-4
-    """Of AdamW, on every parameter."""
-    clip: float = 1.0
-    """Largest gradient entry."""
-    log_every: int = 100
-    """Updates of one logging interval."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,7 +43,7 @@ class Config:
     """Of a trial (ms)."""
     dt: float = 10.0
     """Time step (ms)."""
-    train: Training = Training()
+    train: Training = dataclasses.field(default_factory=Training)
 
     def __post_init__(self):
         unknown = [name for name in self.variants if name not in VARIANTS]
@@ -105,46 +54,14 @@ class Config:
             raise ValueError(f"seeds must be at least 1, got {self.seeds}.")
 
 
-def make_model(variant: Variant, key: Any) -> Any:
-    """A network of a variant, for the three cues and one output, in ms."""
-    orthonormal: Any = variant.orthonormal_left
-    scale: Any = variant.rec_scale
-    if variant.kind == "nm_rnn":
-        return NMRNN.init(
-            variant.n_units, variant.rank, 5, 3, 1, key=key, rec_scale=scale,
-            orthonormal_left=orthonormal,
-        )  # fmt: skip
-    if variant.kind == "low_rank":
-        return LowRankRNN.init(
-            variant.n_units, variant.rank, 3, 1, key=key, rec_scale=scale,
-            orthonormal_left=orthonormal,
-        )  # fmt: skip
-    if variant.kind == "vanilla":
-        return VanillaRNN.init(variant.n_units, 3, 1, key=key, rec_scale=scale)
-    return LSTM.init(variant.n_units, 3, 1, key=key)
-
-
-def make_optimizer(train: Training, *, in_stages: bool) -> optax.GradientTransformation:
-    """AdamW on a cosine; in stages a quarter of the updates goes to x, a quarter to z, the rest
-    to both."""
-    optimizer = optax.chain(
-        optax.clip(train.clip),
-        optax.adamw(
-            optax.cosine_decay_schedule(train.learning_rate, train.steps),
-            weight_decay=train.weight_decay,
-        ),
-    )
-    if not in_stages:
-        return optimizer
-    quarter = max(1, train.steps // 4)
-    return staged(
-        optimizer,
-        [
-            (quarter, lambda m: (m.L, m.R, m.B_x, m.C, m.d)),
-            (quarter, lambda m: (m.W_z, m.B_z, m.A_z, m.b_z)),
-            (train.steps, None),
-        ],
-    )
+_COLUMNS = {
+    "trained": "trained",
+    "interpolated": "interpolated",
+    "shorter": "shorter",
+    "longer": "longer",
+    "crossing_error_ms": "crossing error (ms)",
+    "gain_range": "range of gains",
+}
 
 
 def run(
@@ -160,7 +77,8 @@ def run(
 
     **Returns:** a `Result` whose table gives, for each network, the median over seeds and the
     range of the mean squared error in each group of intervals, and the mean error of the time at
-    which the output crosses 0.9 of its maximum.
+    which the output crosses 0.9 of its maximum. Figures show the seed with the lowest error on
+    the trained intervals.
     """
     task = MeasureWaitGo(
         dt=config.dt, intervals=config.intervals, onsets=config.onsets, duration=config.duration
@@ -193,22 +111,20 @@ def run(
             [row[np.isfinite(row)].mean() if np.isfinite(row).any() else np.nan for row in timing]
         )
         scores["never_crossed"] = missed.sum(axis=1).astype(float)
-        summary["networks"][name] = {"label": VARIANTS[name].label, **scores}
+        shown = int(np.argmin(scores["trained"]))
         arrays |= {
+            f"{name}.shown_seed": np.asarray(shown),
             f"{name}.losses": result.losses,
             f"{name}.outputs": outputs,
             f"{name}.crossings": crossings,
         }
         if VARIANTS[name].kind == "nm_rnn":
-            arrays |= {f"{name}.{k}": v for k, v in _take_apart(result, tests, config.dt).items()}
-        rows.append(
-            [VARIANTS[name].label]
-            + [
-                spread(scores[k])
-                for k in ("trained", "interpolated", "shorter", "longer", "crossing_error_ms")
-            ]
-        )
-    header = ["network", "trained", "interpolated", "shorter", "longer", "crossing error (ms)"]
+            model = result.member(shown).model
+            arrays |= {f"{name}.{k}": v for k, v in _take_apart(model, tests, config.dt).items()}
+            scores["gain_range"] = _gain_range(result, tests, config.dt)
+        summary["networks"][name] = {"label": VARIANTS[name].label, **scores}
+        rows.append([VARIANTS[name].label, *(spread(scores.get(k, [])) for k in _COLUMNS)])
+    header = ["network", *_COLUMNS.values()]
     table = (
         f"Measure-Wait-Go, mean squared error after {config.train.steps} updates, median [range] "
         f"of {config.seeds} seeds (a predictor that knows only the time: "
@@ -271,9 +187,19 @@ def _chance(task: MeasureWaitGo) -> float:
     return float(np.mean((targets - targets.mean(axis=0)) ** 2))
 
 
-def _take_apart(result: EnsembleResult, trials, dt: float) -> dict[str, np.ndarray]:
-    """Gains, latent trajectories, fixed points and gain ablations of the first seed's network."""
-    model = result.member(0).model
+def _gain_range(result: EnsembleResult, trials, dt: float) -> np.ndarray:
+    """For each seed, the range over trials and time of the gain that varies most."""
+    ranges = []
+    for index in range(len(result)):
+        model = result.member(index).model
+        z = simulate(model, trials.inputs, dt=dt, save="states").states.z
+        gains = np.asarray(jax.vmap(jax.vmap(model.gains))(z))
+        ranges.append(np.ptp(gains, axis=(0, 1)).max())
+    return np.array(ranges)
+
+
+def _take_apart(model: NMRNN, trials, dt: float) -> dict[str, np.ndarray]:
+    """Gains, latent trajectories, fixed points and gain ablations of one network."""
     trajectory = simulate(model, trials.inputs, dt=dt)
     gains = np.asarray(jax.vmap(jax.vmap(model.gains))(trajectory.states.z))
     x = np.asarray(trajectory.states.x)

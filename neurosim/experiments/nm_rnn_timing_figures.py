@@ -39,7 +39,7 @@ def _learning_curves(result: Result, labels: dict[str, str]) -> Any:
 
 
 def _outputs(result: Result, labels: dict[str, str]) -> Any:
-    """The first seed of each network on all tested intervals."""
+    """The best seed of each network, by the trained intervals, on all tested ones."""
     from ..plotting import add_interval_bar, new_figure, plot_ramps
 
     a = result.arrays
@@ -49,10 +49,8 @@ def _outputs(result: Result, labels: dict[str, str]) -> Any:
         2.2 * columns + 0.8, 2.1 * rows, rows, columns, squeeze=False, sharey=True
     )
     for ax, (name, label) in zip(axes.flat, labels.items()):
-        plot_ramps(
-            ax, a["ts"], a[f"{name}.outputs"][0], a["test_targets"], a["test_go"],
-            a["test_intervals"],
-        )  # fmt: skip
+        outputs = a[f"{name}.outputs"][a[f"{name}.shown_seed"]]
+        plot_ramps(ax, a["ts"], outputs, a["test_targets"], a["test_go"], a["test_intervals"])
         ax.set_title(label)
         ax.set_ylim(-0.9, 0.9)
     for ax in axes.flat[len(labels) :]:
@@ -83,7 +81,7 @@ def _overview(result: Result, name: str, label: str) -> Any:
     n_gains = a[f"{name}.gains"].shape[-1]
     figure, axes = new_figure(1.75 * (n_gains + 1) + 0.8, 2.1, 1, n_gains + 1, squeeze=False)
     first, *others = axes[0]
-    outputs, intervals = a[f"{name}.outputs"][0], a["test_intervals"]
+    outputs, intervals = a[f"{name}.outputs"][a[f"{name}.shown_seed"]], a["test_intervals"]
     plot_ramps(first, a["ts"], outputs, a["test_targets"], a["test_go"], intervals)
     first.set_title(f"{label}: output")
     plot_aligned_gains(np.array(others), a["ts"], a[f"{name}.gains"], a["test_go"], intervals)
