@@ -1,1 +1,1 @@
-
+"""Parameter studies: many experiments at once. Nothing is here yet."""
