@@ -127,11 +127,11 @@ def text_table(header: list[str], rows: list[list[str]]) -> str:
 
 
 def spread(values: Any) -> str:
-    """Median, and the range where there is more than one value."""
+    """Median, and the range where there is more than one value; "-" for none."""
     known = np.asarray(values, dtype=float)
     known = known[np.isfinite(known)]
     if known.size == 0:
-        return "none"
+        return "-"
     middle = f"{np.median(known):.2g}"
     if known.size == 1:
         return middle

@@ -6,7 +6,7 @@ from typing import Any
 import optax
 
 from ..models import LSTM, NMRNN, LowRankRNN, VanillaRNN
-from ..training import staged
+from ..training import Stage, staged
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,23 +79,23 @@ def make_model(variant: Variant, key: Any) -> Any:
 
 
 def make_optimizer(train: Training, *, in_stages: bool) -> optax.GradientTransformation:
-    """AdamW on a cosine; in stages a quarter of the updates goes to x, a quarter to z, the rest
-    to both."""
-    optimizer = optax.chain(
-        optax.clip(train.clip),
-        optax.adamw(
-            optax.cosine_decay_schedule(train.learning_rate, train.steps),
-            weight_decay=train.weight_decay,
-        ),
-    )
+    """AdamW on a cosine. In stages a quarter of the updates goes to x, a quarter to z, the rest to
+    both, each stage with a cosine of its own."""
+
+    def adamw(steps: int) -> optax.GradientTransformation:
+        schedule = optax.cosine_decay_schedule(train.learning_rate, steps)
+        return optax.chain(
+            optax.clip(train.clip), optax.adamw(schedule, weight_decay=train.weight_decay)
+        )
+
     if not in_stages:
-        return optimizer
+        return adamw(train.steps)
     quarter = max(1, train.steps // 4)
+    rest = max(1, train.steps - 2 * quarter)
     return staged(
-        optimizer,
         [
-            (quarter, lambda m: (m.L, m.R, m.B_x, m.C, m.d)),
-            (quarter, lambda m: (m.W_z, m.B_z, m.A_z, m.b_z)),
-            (train.steps, None),
-        ],
+            Stage(quarter, adamw(quarter), lambda m: (m.L, m.R, m.B_x, m.C, m.d)),
+            Stage(quarter, adamw(quarter), lambda m: (m.W_z, m.B_z, m.A_z, m.b_z)),
+            Stage(rest, adamw(rest)),
+        ]
     )

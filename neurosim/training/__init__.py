@@ -26,7 +26,7 @@ from .losses import (
     weighted_sum,
 )
 from .parameter_count import match_width, parameter_count
-from .stages import staged
+from .stages import Stage, staged
 from .trainable import trainable_leaves
 from .update_rule import Objective, OptaxRule, UpdateInfo, UpdateRule
 
@@ -42,6 +42,7 @@ __all__ = [
     "NonNegative",
     "Objective",
     "OptaxRule",
+    "Stage",
     "TrainingDiverged",
     "UpdateInfo",
     "UpdateRule",

@@ -1,4 +1,4 @@
-"""Training one part of a model after another, within one optimiser."""
+"""Training one part of a model after another."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -10,27 +10,37 @@ import optax
 from jaxtyping import Array
 
 
+class Stage(NamedTuple):
+    """A number of updates, by an optimiser of their own, of some of the parameters.
+
+    - `steps`: number of updates.
+    - `optimizer`: any Optax optimiser; its state and its schedule begin with the stage.
+    - `where`: a function from the parameters to the leaf, or tuple of leaves, that moves, or `None`
+      for all.
+    """
+
+    steps: int
+    optimizer: optax.GradientTransformation
+    where: Callable[[Any], Any] | None = None
+
+
 class StagedState(NamedTuple):
-    """Number of updates done, and the state of the optimiser within."""
+    """Number of updates done, and the state of each stage's optimiser."""
 
     count: Array
-    inner: Any
+    inner: tuple[Any, ...]
 
 
-def staged(
-    optimizer: optax.GradientTransformation,
-    stages: Sequence[tuple[int, Callable[[Any], Any] | None]],
-) -> optax.GradientTransformation:
-    """Let an optimiser move only some parameters at a time.
+def staged(stages: Sequence[Stage]) -> optax.GradientTransformation:
+    """Stages of training as one Optax optimiser, for one run of `fit`.
 
-    In each stage the gradients of all others are zero, and so are their updates, weight decay
-    included. The optimiser's own state runs through: it is not started anew between stages.
+    Parameters that do not move in a stage are not touched by it, weight decay included: its
+    optimiser sees zero gradients for them, and their updates are zero. Every stage starts its
+    optimiser afresh; moments of gradients from before would make its first updates too long.
 
     **Arguments:**
 
-    - `optimizer`: any Optax optimiser.
-    - `stages`: pairs of a number of updates and the leaves that move during them: a function from
-      the parameters to a tuple of leaves, or `None` for all. The last stage goes on for good.
+    - `stages`: in order. The last one goes on for as long as it is asked to.
 
     **Returns:** an Optax optimiser.
 
@@ -39,43 +49,47 @@ def staged(
     **Reference:** the training of the timing networks in Costacurta et al. (2024).
 
     ```python
-    staged(optax.adam(1e-2), [(1000, lambda m: (m.L, m.R)), (1000, None)])
+    staged([Stage(1000, optax.adam(1e-2), lambda m: (m.L, m.R)), Stage(1000, optax.adam(1e-3))])
     ```
     """
     if not stages:
         raise ValueError("staged needs at least one stage.")
-    if any(steps < 1 for steps, _ in stages):
+    if any(stage.steps < 1 for stage in stages):
         raise ValueError("every stage needs at least one update.")
-    ends = [sum(steps for steps, _ in stages[: i + 1]) for i in range(len(stages) - 1)]
+    ends = [sum(stage.steps for stage in stages[: i + 1]) for i in range(len(stages) - 1)]
 
-    def weights(params, stage):
-        """1.0 for each leaf that moves in this stage, else 0.0, as a pytree like `params`."""
-        ones = jax.tree.map(lambda _: 1.0, params)
-        moves = []
-        for _, where in stages:
-            if where is None:
-                moves.append(ones)
-            else:
-                zeros = jax.tree.map(lambda _: 0.0, params)
-                chosen = where(params)
-                n = len(chosen) if isinstance(chosen, (tuple, list)) else 1
-                new = (1.0,) * n if isinstance(chosen, (tuple, list)) else 1.0
-                moves.append(eqx.tree_at(where, zeros, new))
-        return jax.tree.map(lambda *w: jnp.asarray(w)[stage], *moves)
+    def moving(stage, params):
+        """`True` for each leaf that moves, as a pytree like `params`."""
+        everything = jax.tree.map(lambda _: stage.where is None, params)
+        if stage.where is None:
+            return everything
+        chosen = stage.where(params)
+        several = isinstance(chosen, (tuple, list))
+        return eqx.tree_at(stage.where, everything, (True,) * len(chosen) if several else True)
+
+    def hold(tree, moves):
+        return jax.tree.map(lambda u, m: u if m else jnp.zeros_like(u), tree, moves)
 
     def init(params):
-        return StagedState(jnp.zeros((), jnp.int32), optimizer.init(params))
+        inner = tuple(stage.optimizer.init(params) for stage in stages)
+        return StagedState(jnp.zeros((), jnp.int32), inner)
+
+    def branch(index):
+        stage = stages[index]
+
+        def take(updates, inner, params):
+            moves = moving(stage, params)
+            updates, own = stage.optimizer.update(hold(updates, moves), inner[index], params)
+            return hold(updates, moves), (*inner[:index], own, *inner[index + 1 :])
+
+        return take
 
     def update(updates, state, params=None):
         if params is None:
             raise ValueError("staged needs the parameters: call update(updates, state, params).")
-        stage = jnp.sum(state.count >= jnp.asarray(ends, jnp.int32))
-        moving = weights(params, stage)
-
-        def hold(tree):
-            return jax.tree.map(lambda u, w: jnp.where(w > 0, u, jnp.zeros_like(u)), tree, moving)
-
-        updates, inner = optimizer.update(hold(updates), state.inner, params)
-        return hold(updates), StagedState(state.count + 1, inner)
+        index = jnp.sum(state.count >= jnp.asarray(ends, jnp.int32))
+        branches = [branch(i) for i in range(len(stages))]
+        updates, inner = jax.lax.switch(index, branches, updates, state.inner, params)
+        return updates, StagedState(state.count + 1, inner)
 
     return optax.GradientTransformation(init, update)
