@@ -13,7 +13,7 @@ from .kernels import time_grid
 
 
 def walk_adaptively(model, source, start, solver, controller, adjoint, jumps, grid):
-    """One trial by an adaptive solver: what is saved, and the last state."""
+    """One trial by an adaptive solver: what is saved, the last state, and whether steps ran out."""
     dtype = float_dtype(start)
     options = {
         "dt0": None,
@@ -57,12 +57,13 @@ def walk_adaptively(model, source, start, solver, controller, adjoint, jumps, gr
         kept: Any = solution.ys
         final, saved = kept
         good = solution.result == RESULTS.successful
-        return saved, poison(jax.tree.map(lambda a: a[0], final), good)
+        final = poison(jax.tree.map(lambda a: a[0], final), good)
+        return saved, final, solution.result == RESULTS.max_steps_reached
 
     absolute = jnp.asarray(time_grid(grid.n_steps, grid.dt, t0=grid.t0)[:-1], dtype)
 
     def interval(carry, x):
-        state, good = carry
+        state, good, exhausted = carry
         t_absolute, u = x
         term = diffrax.ODETerm(lambda t, y, args: model.vector_field(t_absolute + t, y, args))
         # A trial that has failed asks for no more steps, so it does not hold up the others.
@@ -70,13 +71,15 @@ def walk_adaptively(model, source, start, solver, controller, adjoint, jumps, gr
             term, solver, zero, jnp.where(good, jnp.asarray(grid.dt, dtype), zero), y0=state,
             args=u, saveat=diffrax.SaveAt(t1=True), stepsize_controller=controller, **options,
         )  # fmt: skip
+        exhausted = exhausted | (good & (solution.result == RESULTS.max_steps_reached))
         good = good & (solution.result == RESULTS.successful)
         state = jax.tree.map(lambda a: a[0], solution.ys)
         kept = (None, None) if grid.save == "final" else keep(model, state, grid.save)
-        return (state, good), poison(kept, good)
+        return (state, good, exhausted), poison(kept, good)
 
-    (final, good), saved = jax.lax.scan(interval, (start, jnp.asarray(True)), (absolute, source))
+    carry = (start, jnp.asarray(True), jnp.asarray(False))
+    (final, good, exhausted), saved = jax.lax.scan(interval, carry, (absolute, source))
     final = poison(final, good)
     if grid.save == "final":
         saved = jax.tree.map(lambda a: a[None], keep(model, final, "final"))
-    return saved, final
+    return saved, final, exhausted

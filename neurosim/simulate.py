@@ -18,6 +18,7 @@ from .kernels import check_dt, steps_in
 from .models import Dynamics, HasDiffusion, HasPrepared, HasStep, HasTimeConstants
 from .models.parameters import check_stable
 from .published_step import PublishedStep
+from .simulate_checks import check_model, check_options
 from .trajectory import Trajectory, divergence_of
 
 Save = Literal["both", "states", "outputs", "final"]
@@ -92,9 +93,9 @@ def simulate(
     """
     dt = check_dt(dt)
     adaptive = stepsize_controller is not None
-    _check_options(model, solver, substeps, stepsize_controller, adjoint, noise, key, save)
+    check_options(model, solver, substeps, stepsize_controller, adjoint, noise, key, save)
     start = model.initial_state() if initial_state is None else initial_state
-    reference = jax.eval_shape(model.initial_state)
+    reference = jax.tree.map(_as_float, jax.eval_shape(model.initial_state))
     dtype = float_dtype(reference)
     signal: Any
     if inputs is None or eqx.is_array_like(inputs) or isinstance(inputs, list):
@@ -125,60 +126,30 @@ def simulate(
     axes = (input_axis, state_axis)
 
     def run(grid):
-        saved, ok = _run(
+        saved, ok, exhausted = _run(
             model, signal, start, noise, key, solver, stepsize_controller, adjoint, segments,
             jumps, grid, batch, axes,
         )  # fmt: skip
         return Trajectory(
             *saved, dt=dt, t0=float(t0), n_steps=n_steps, batched=batch is not None,
             final_only=grid.save == "final",
-        ), ok  # fmt: skip
+        ), ok, exhausted  # fmt: skip
 
-    trajectory, ok = run(grid)
+    trajectory, ok, exhausted = run(grid)
     if throw and not isinstance(ok, jax.core.Tracer) and not np.all(np.asarray(ok)):
         every_state = trajectory
         if save in ("outputs", "final"):
-            every_state, _ = run(Grid(dt, float(t0), n_steps, substeps, max_steps, "states"))
-        raise divergence_of(trajectory, every_state, np.atleast_1d(np.asarray(ok)))
+            every_state, *_ = run(Grid(dt, float(t0), n_steps, substeps, max_steps, "states"))
+        raise divergence_of(
+            trajectory, every_state, np.atleast_1d(ok), np.atleast_1d(exhausted), max_steps
+        )
     return trajectory
 
 
-def _check_options(model, solver, substeps, controller, adjoint, noise, key, save) -> None:
-    if not isinstance(model, Dynamics):
-        raise ValueError(f"model must be a neurosim Dynamics, got {type(model).__name__}.")
-    if save not in ("both", "states", "outputs", "final"):
-        raise ValueError(f"save must be 'both', 'states', 'outputs' or 'final', got {save!r}.")
-    if not (isinstance(substeps, int) and substeps >= 1):
-        raise ValueError(f"substeps must be a whole number from 1 on, got {substeps!r}.")
-    amplitudes = [x for x in jax.tree.leaves(noise) if not isinstance(x, jax.core.Tracer)]
-    if any(bool(np.any(~(np.asarray(x) >= 0))) for x in amplitudes):
-        raise ValueError(f"noise is a standard deviation: it must not be negative, got {noise}.")
-    silent = all(np.all(np.asarray(x) == 0) for x in amplitudes) if amplitudes else noise is None
-    if key is None and (not silent or (noise is None and isinstance(model, HasDiffusion))):
-        raise ValueError("process noise needs a key=; noise=0 runs the model without it.")
-    if controller is None:
-        allowed = (diffrax.DirectAdjoint, diffrax.RecursiveCheckpointAdjoint, diffrax.ForwardMode)
-        if adjoint is not None and not isinstance(adjoint, allowed):
-            raise ValueError(
-                f"{type(adjoint).__name__} works with a step-size controller only; on the fixed "
-                "grid use DirectAdjoint, RecursiveCheckpointAdjoint or ForwardMode."
-            )
-        if getattr(solver, "minimal_levy_area", None) is not None and not silent:
-            raise ValueError(
-                f"{type(solver).__name__} needs Lévy areas, which the fixed grid does not draw; "
-                "use Euler, Heun or the published step."
-            )
-        return
-    if not isinstance(controller, diffrax.AbstractAdaptiveStepSizeController):
-        raise ValueError(
-            f"{type(controller).__name__} takes fixed steps: say them by dt= and substeps= instead."
-        )
-    if substeps != 1:
-        raise ValueError("substeps divide the fixed grid; an adaptive run chooses its own steps.")
-    if solver is not None and not isinstance(solver, diffrax.AbstractAdaptiveSolver):
-        raise ValueError(f"{type(solver).__name__} has no error estimate to adapt its steps by.")
-    if not silent or (noise is None and isinstance(model, HasDiffusion)):
-        raise ValueError("process noise needs the fixed grid; pass no stepsize_controller.")
+def _as_float(leaf: jax.ShapeDtypeStruct) -> jax.ShapeDtypeStruct:
+    """Whole numbers as floats: a state written as `jnp.array([0, 0])` means to move."""
+    whole = np.issubdtype(leaf.dtype, np.integer) or leaf.dtype == bool
+    return jax.ShapeDtypeStruct(leaf.shape, jnp.result_type(float)) if whole else leaf
 
 
 def _span(dt: float, t0: float | int, t1: float | int | None) -> int:
@@ -194,6 +165,11 @@ def _sampled(model, inputs, *, dt, t0, t1, dtype) -> tuple[Any, int]:
     if inputs is None:
         n_steps = _span(dt, t0, t1)
         return (None if n_inputs is None else jnp.zeros((n_steps, n_inputs), dtype)), n_steps
+    if isinstance(inputs, list) and any(isinstance(one, Input) for one in inputs):
+        raise ValueError(
+            "one Input serves all trials; for inputs that differ between trials sample them on "
+            "the grid: (batch, time, channel)."
+        )
     values = jnp.asarray(inputs)
     if values.ndim not in (2, 3):
         raise ValueError(
@@ -271,6 +247,15 @@ def _run(
     batch,
     axes,
 ):
+    input_axis, state_axis = axes
+    samples = signal if eqx.is_array(signal) else None
+    one_state = start if state_axis is None else jax.tree.map(lambda x: x[0], start)
+    if isinstance(signal, Input):
+        one_input = jax.eval_shape(signal, jnp.zeros((), float_dtype(one_state)))
+    else:
+        one_input = None if samples is None else samples[(0,) * (samples.ndim - 1)]
+    # While tracing, so it costs nothing from the second run on.
+    check_model(model, one_state, one_input)
     if isinstance(model, HasPrepared):
         model = model.prepared()
 
@@ -281,16 +266,16 @@ def _run(
             saved, final = walk_fixed_grid(
                 model, source, state, noise, trial_key, solver, adjoint, segments, grid
             )
+            exhausted = jnp.asarray(False)
         else:
-            saved, final = walk_adaptively(
+            saved, final, exhausted = walk_adaptively(
                 model, source, state, solver, controller, adjoint, jumps, grid
             )
         watched = (final, saved[1])
-        finite = [jnp.all(jnp.isfinite(x)) for x in jax.tree.leaves(watched)]
-        return saved, jnp.all(jnp.stack(finite))
+        numbers = [x for x in jax.tree.leaves(watched) if eqx.is_inexact_array(x)]
+        finite = [jnp.all(jnp.isfinite(x)) for x in numbers]
+        return saved, jnp.all(jnp.stack(finite)), exhausted
 
-    input_axis, state_axis = axes
-    samples = signal if eqx.is_array(signal) else None
     if batch is None:
         return trial(samples, start, 0)
     mapped = jax.vmap(trial, in_axes=(input_axis, state_axis, 0))

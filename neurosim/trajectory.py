@@ -88,8 +88,18 @@ def first_bad_state(states: Any) -> tuple[int, str, float]:
     return best
 
 
-def divergence_of(trajectory: Trajectory, states: Trajectory, ok: np.ndarray) -> DivergenceError:
-    """The error that names trial, time and state; `states` has every state of the same run."""
+def divergence_of(
+    trajectory: Trajectory,
+    states: Trajectory,
+    ok: np.ndarray,
+    exhausted: np.ndarray,
+    max_steps: int,
+) -> DivergenceError:
+    """The error that names trial, time and state.
+
+    `states` has every state of the same run; `ok` and `exhausted` say for each trial whether it
+    stayed finite, and whether its adaptive solver ran out of steps.
+    """
     trials = np.flatnonzero(~ok)
     times, first = [], ""
     for trial in trials:
@@ -100,10 +110,20 @@ def divergence_of(trajectory: Trajectory, states: Trajectory, ok: np.ndarray) ->
         times.append(states.ts[index])
         if not first:
             who = f"trial {trial}" if states.batched else "the trial"
-            first = (
-                f"{who} diverged at t = {times[0]:g} (step {index + 1} of {states.n_steps}): "
-                f"{name} is not finite; the largest magnitude up to then was {before:.3g}"
+            what = (
+                f"took more than max_steps = {max_steps} steps before"
+                if exhausted[trial]
+                else "diverged at"
             )
-    more = f"; {len(trials) - 1} more trials diverged" if len(trials) > 1 else ""
-    message = f"{first}{more}. Try a smaller dt, or pass throw=False and ask diverged_at."
+            first = (
+                f"{who} {what} t = {times[0]:g} (step {index + 1} of {states.n_steps}): {name} is "
+                f"not finite; the largest magnitude up to then was {before:.3g}"
+            )
+    more = f"; {len(trials) - 1} more trials failed" if len(trials) > 1 else ""
+    advice = (
+        "Raise max_steps, loosen the tolerances or take an implicit solver"
+        if exhausted[trials[0]]
+        else "Try a smaller dt"
+    )
+    message = f"{first}{more}. {advice}, or pass throw=False and ask diverged_at."
     return DivergenceError(message, trials=trials, times=np.asarray(times), trajectory=trajectory)

@@ -40,7 +40,10 @@ def test_one_bad_trial_is_named_and_leaves_the_others_alone(how, double):
         options = {"dt": 0.01, "t1": 2.0, **RUNS[how]}
         alone = simulate(BlowUp(), initial_state=floats(-1.0), **options).outputs
         np.testing.assert_allclose(alone[-1], -1 / 3, rtol=1e-5)
-        with pytest.raises(DivergenceError, match=r"trial 0 diverged at t = 1.*state\[0\]") as info:
+        with pytest.raises(
+            DivergenceError,
+            match=r"trial 0 (diverged at|took more than .* before) t = 1.*state\[0\]",
+        ) as info:
             simulate(BlowUp(), initial_state=floats(*STARTS), **options)
         error = info.value
         np.testing.assert_array_equal(error.trials, [0])

@@ -260,10 +260,18 @@ def _read_starts(starts: PyTree) -> tuple[PyTree, np.ndarray]:
 
 def _check_dynamics(dynamics: Callable[[PyTree], PyTree], state: PyTree) -> Any:
     """Refuse a result that is not laid out as the state; return the type to compute in."""
-    result = jax.eval_shape(dynamics, state)
 
     def layout(tree: PyTree) -> Any:
         return jax.tree.map(lambda leaf: tuple(leaf.shape), tree)
+
+    try:
+        result = jax.eval_shape(dynamics, state)
+    except (TypeError, ValueError, IndexError, AttributeError) as error:
+        reason = (str(error).strip().splitlines() or [repr(error)])[0]
+        raise ValueError(
+            f"dynamics cannot take one state of shape {layout(state)}, written in jax.numpy: "
+            f"{reason} (starts are (start, n): reshape trials and time into one axis)."
+        ) from error
 
     if jax.tree.structure(result) != jax.tree.structure(state) or layout(result) != layout(state):
         raise ValueError(

@@ -16,10 +16,12 @@ class Dynamics(eqx.Module):
     Arrays carry no batch axis: batching is `jax.vmap`'s job, and `simulate` does it. Input, state
     and time are in the units that the model's parameters are in.
 
-    Four capabilities are optional, and found by their names:
+    Five capabilities are optional, and found by their names:
 
     - `step(t, state, input, dt) -> state`: the published recursion, where plain Euler is not it
       (see `HasStep`). `simulate` takes it unless told otherwise.
+    - `n_inputs`: the number of input channels, so that runs without inputs get silence, and wrong
+      inputs are named.
     - `diffusion(t, state, input) -> state`: the standard deviation of process noise for each entry
       of the state, per square root of time (see `HasDiffusion`).
     - `prepared() -> model`: an equal model on which work that depends on parameters alone, such as

@@ -13,6 +13,7 @@ from .divergence import TrainingDiverged
 from .environment import environment
 from .fit import FitResult, fit
 from .fit_ensemble import EnsembleResult, fit_ensemble, member_keys
+from .load_model import load_model
 from .losses import (
     activity_loss,
     masked_mse,
@@ -51,6 +52,7 @@ __all__ = [
     "fit",
     "fit_ensemble",
     "load_checkpoint",
+    "load_model",
     "masked_mse",
     "masked_sse",
     "match_width",

@@ -110,7 +110,7 @@ def save_checkpoint(
     write_bytes_atomic(path, magic, line, body)
 
 
-def load_checkpoint(path: str | os.PathLike[str], like: PyTree) -> Checkpoint:
+def load_checkpoint(path: str | os.PathLike[str], like: PyTree, *, only: str = "") -> Checkpoint:
     """Read a checkpoint into a pytree, leaf by leaf by name.
 
     The order of fields does not matter, so two fields of one shape are never exchanged.
@@ -120,6 +120,7 @@ def load_checkpoint(path: str | os.PathLike[str], like: PyTree) -> Checkpoint:
     - `path`: the file.
     - `like`: a pytree with the wanted names, shapes and dtypes; arrays may be
       `jax.ShapeDtypeStruct`s.
+    - `only`: take the fields whose names begin so, and pass over all others.
 
     **Returns:** a `Checkpoint`, whose `tree` has the structure of `like`.
 
@@ -129,6 +130,7 @@ def load_checkpoint(path: str | os.PathLike[str], like: PyTree) -> Checkpoint:
     path = Path(path)
     header, body = _read(path)
     stored = _stored_leaves(path, header, body)
+    stored = {name: entry for name, entry in stored.items() if name.startswith(only)}
     restored = []
     for name, leaf in _named_leaves(like):
         wanted, _ = _describe(name, leaf)

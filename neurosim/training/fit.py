@@ -59,7 +59,7 @@ def fit(
     loss: Loss = mean_squared_error,
     dt: float | int | None = None,
     trainable: Trainable = None,
-    constraints: Sequence[Constraint] = (),
+    constraints: Constraint | Sequence[Constraint] = (),
     simulate_options: dict[str, Any] | None = None,
     validation: Task | Trials | None = None,
     validate_every: int | None = None,

@@ -2,7 +2,7 @@
 
 import dataclasses
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +51,16 @@ class EnsembleResult:
     def __len__(self) -> int:
         return len(self.losses)
 
+    def __iter__(self) -> Iterator[FitResult]:
+        return (self.member(index) for index in range(len(self)))
+
     def member(self, index: int) -> FitResult:
-        """One member, as if it had been trained alone."""
+        """One member, as if it had been trained alone.
+
+        **Raises:** `ValueError` for an index that the ensemble does not have.
+        """
+        if not 0 <= index < len(self):
+            raise ValueError(f"member must be 0 to {len(self) - 1}, got {index}.")
         history = [
             {name: value[index] if isinstance(value, list) else value for name, value in r.items()}
             for r in self.history
@@ -87,7 +95,7 @@ def fit_ensemble(
     loss: Loss = mean_squared_error,
     dt: float | int | None = None,
     trainable: Trainable = None,
-    constraints: Sequence[Constraint] = (),
+    constraints: Constraint | Sequence[Constraint] = (),
     simulate_options: dict[str, Any] | None = None,
     validation: Task | Trials | None = None,
     validate_every: int | None = None,

@@ -34,7 +34,7 @@ def checked_setup(
     loss: Callable[..., Any],
     dt: float | int | None,
     trainable: Trainable,
-    constraints: Sequence[Constraint],
+    constraints: Constraint | Sequence[Constraint],
     simulate_options: dict[str, Any] | None,
 ) -> TrainingSetup:
     """The setup of a run on one model, or `ValueError` with what is wrong with it."""
@@ -45,6 +45,8 @@ def checked_setup(
     _check_finite_model(model)
     if not callable(loss):
         raise ValueError(f"loss must be a function of (trajectory, trials), got {loss!r}.")
+    if isinstance(constraints, Constraint):
+        constraints = (constraints,)
     for constraint in constraints:
         if not isinstance(constraint, Constraint):
             raise ValueError(f"constraints must hold Constraint objects, got {constraint!r}.")
