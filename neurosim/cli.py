@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import io
+import os
 import re
 import sys
 from pathlib import Path
@@ -32,7 +33,8 @@ class RunOptions:
     runs: Path = Path("runs")
     """The folder under which runs get folders of their own."""
     resume: bool = False
-    """Go on with the run in --run-dir, or with the newest unfinished one of this preset."""
+    """Go on with the run in --run-dir, or with the newest of this preset that was cut short. Its
+    config is taken from its folder."""
     quiet: bool = False
     """Show no progress."""
 
@@ -46,10 +48,16 @@ def main(argv: list[str] | None = None) -> int:
     130 after Ctrl-C."""
     argv = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _dispatch(argv)
+        status = _dispatch(argv)
+        sys.stdout.flush()
+        return status
     except UsageError as error:
         print(f"neurosim: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:
+        # Whoever read the output, `head` for one, has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (ValueError, ArithmeticError, OSError) as error:
         print(f"neurosim: {' '.join(str(error).split())}", file=sys.stderr)
         return 1
@@ -60,7 +68,8 @@ def main(argv: list[str] | None = None) -> int:
 
 def _dispatch(argv: list[str]) -> int:
     command, rest = (argv[0], argv[1:]) if argv else ("--help", [])
-    if command in ("-h", "--help", "help"):
+    asks_for_help = any(arg in ("-h", "--help") for arg in rest)
+    if command in ("-h", "--help", "help") or (command in ("list", "show") and asks_for_help):
         print(USAGE, end="")
         return 0
     if command == "--version":
@@ -98,18 +107,22 @@ def _run(rest: list[str]) -> int:
         print(USAGE, end="")
         return 0 if rest else 2
     from .experiments import get_experiment, run_experiment
-    from .experiments.run_directory import latest_unfinished, new_run_path
+    from .experiments.run_directory import latest_unfinished, new_run_path, stored_config
 
     experiment = get_experiment(rest[0])
     options, config = parse_run(experiment, rest[1:])
     path = options.run_dir
-    if path is None and options.resume:
-        path = latest_unfinished(options.runs, experiment.name, options.preset)
+    if options.resume:
+        path = path or latest_unfinished(options.runs, experiment.name, options.preset)
         if path is None:
             raise ValueError(
                 f"no unfinished run of {experiment.name} with preset {options.preset} under "
                 f"{options.runs}: name one by --run-dir."
             )
+        if (path / "config.json").exists():
+            # The folder says what is run; what the command line says besides must agree with it.
+            stored = stored_config(path, experiment.name, experiment.config)
+            _, config = parse_run(experiment, rest[1:], base=stored)
     if path is None:
         path = new_run_path(options.runs, experiment.name, options.preset)
     result = run_experiment(
@@ -124,8 +137,10 @@ def _run(rest: list[str]) -> int:
     return 0
 
 
-def parse_run(experiment: Any, args: list[str]) -> tuple[RunOptions, Any]:
+def parse_run(experiment: Any, args: list[str], *, base: Any = None) -> tuple[RunOptions, Any]:
     """Options and config from the arguments of `neurosim run NAME`.
+
+    The arguments change `base`, which is the preset's config by default.
 
     **Raises:** `UsageError` of one line for an unknown option, preset or value.
     """
@@ -142,7 +157,7 @@ def parse_run(experiment: Any, args: list[str]) -> tuple[RunOptions, Any]:
             (
                 "config",
                 Annotated[experiment.config, tyro.conf.arg(name="")],
-                dataclasses.field(default=experiment.presets[preset]),
+                dataclasses.field(default=base or experiment.presets[preset]),
             )
         ],
         bases=(RunOptions,),
@@ -156,7 +171,6 @@ def parse_run(experiment: Any, args: list[str]) -> tuple[RunOptions, Any]:
                 args=args,
                 prog=f"neurosim run {experiment.name}",
                 description=experiment.summary,
-                use_underscores=True,
                 config=(tyro.conf.FlagCreatePairsOff,),
             )
     except SystemExit as stop:

@@ -89,6 +89,46 @@ def test_set_takes_lists_and_nested_fields():
     assert config.train.learning_rate == 1e-2
 
 
+def test_help_of_every_command(capsys):
+    for argv in (["--help"], ["list", "--help"], ["show", "-h"], ["run", "--help"]):
+        status, out, _ = _main(capsys, *argv)
+        assert status == 0
+        assert out.startswith("usage: neurosim run")
+
+
+def test_resume_takes_its_config_from_the_folder(capsys, tmp_path):
+    start = ["run", "nm_rnn_theory", "--runs", str(tmp_path), "--quiet"]
+    assert cli.main([*start, "--set", "overlap=5"]) == 0
+    folder = tmp_path / "nm_rnn_theory" / "quick-001"
+    # As if it had been killed before its end; and after it another run failed by itself.
+    (folder / "results.json").unlink()
+    (folder / "status.json").write_text('{"status": "running"}')
+    assert cli.main([*start, "--set", "tau=-1"]) == 1
+    capsys.readouterr()
+    assert cli.main([*start, "--resume"]) == 0
+    assert json.loads((folder / "config.json").read_text())["config"]["overlap"] == 5.0
+    assert (folder / "results.json").exists()
+    status, _, err = _main(
+        capsys, "run", "nm_rnn_theory", "--run-dir", str(folder), "--resume", "--set", "overlap=6"
+    )
+    assert status == 1
+    assert "config.overlap was 5.0 and is now 6.0" in err
+    status, _, err = _main(capsys, "run", "nm_rnn_timing", "--run-dir", str(folder), "--resume")
+    assert status == 1
+    assert "holds a run of nm_rnn_theory" in err
+
+
+def test_output_that_nobody_reads_is_no_error(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "neurosim.cli", "list"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    process.stdout.close()
+    assert process.wait(timeout=60) == 0
+    assert process.stderr.read() == ""
+    process.stderr.close()
+
+
 def test_help_lists_the_fields(capsys):
     with pytest.raises(SystemExit) as stop:
         cli.main(["run", "nm_rnn_timing", "--help"])

@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from .run_directory import RunDirectory, config_from_jsonable, read_json
+from .run_directory import RunDirectory, read_json, stored_config
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,7 +113,7 @@ def load_result(run_dir: str | os.PathLike[str], experiment: Experiment) -> Resu
     if not (path / "results.json").exists() or not (path / "arrays.npz").exists():
         raise ValueError(f"{path} holds no finished run.")
     stored = read_json(path / "results.json")
-    config = config_from_jsonable(experiment.config, read_json(path / "config.json")["config"])
+    config = stored_config(path, experiment.name, experiment.config)
     with np.load(path / "arrays.npz", allow_pickle=False) as arrays:
         return Result(config, stored["summary"], dict(arrays), stored["table"])
 

@@ -184,7 +184,7 @@ def plot(result: Result) -> dict[str, Any]:
             ax.plot(ts, a["targets"][:, bit], color="0.5", ls=":", label="target")
             ax.plot(ts, a["outputs"][:, bit], color=PALETTE[0], label="output")
             ax.set_ylabel(f"bit {bit + 1}")
-        axes[0, 0].legend(loc="upper right", ncols=2)
+        figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
         axes[-1, 0].set_xlabel("time (ms)")
         figures["outputs"] = figure
 

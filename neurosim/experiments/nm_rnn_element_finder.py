@@ -188,7 +188,9 @@ def plot(result: Result) -> dict[str, Any]:
     with paper_style():
         figure, ax = new_figure(4.2, 2.9)
         losses = {NETWORKS[n][0]: a[f"{n}.losses"] for n in result.config.networks}
-        plot_learning_curves(ax, losses, chance=result.summary["chance_mse"], window=100)
+        plot_learning_curves(
+            ax, losses, baseline=("chance", result.summary["chance_mse"]), window=100
+        )
         figures["learning_curves"] = figure
         if "gains_by_query" in a:
             n_gains = a["gains_by_query"].shape[-1]

@@ -34,7 +34,7 @@ def _learning_curves(result: Result, labels: dict[str, str]) -> Any:
 
     figure, ax = new_figure(3.6, 2.6)
     losses = {label: result.arrays[f"{name}.losses"] for name, label in labels.items()}
-    plot_learning_curves(ax, losses, chance=result.summary["chance_mse"])
+    plot_learning_curves(ax, losses, baseline=("time alone", result.summary["time_alone_mse"]))
     return figure
 
 
@@ -86,6 +86,7 @@ def _overview(result: Result, name: str, label: str) -> Any:
     first.set_title(f"{label}: output")
     plot_aligned_gains(np.array(others), a["ts"], a[f"{name}.gains"], a["test_go"], intervals)
     for k, ax in enumerate(others):
+        ax.set_ylim(-0.03, 1.03)  # the range a gain can have
         ax.set_title(f"gain $s_{k + 1}$")
         ax.set_xlabel("time from go (ms)")
     add_interval_bar(figure, axes, intervals)
@@ -128,6 +129,7 @@ def _latents(result: Result, name: str) -> Any:
 
     a, dt = result.arrays, result.config.dt
     figure, ax = new_figure(4.4, 3.2)
+    ax.set_title("fixed points without input")
     first, second = (100 * r for r in a[f"{name}.explained_variance_ratio"][:2])
     plot_latent_trajectories(
         ax,

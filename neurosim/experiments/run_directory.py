@@ -128,14 +128,29 @@ def new_run_path(root: str | os.PathLike[str], experiment: str, preset: str) -> 
 
 
 def latest_unfinished(root: str | os.PathLike[str], experiment: str, preset: str) -> Path | None:
-    """The newest folder of an experiment and preset whose run is not done."""
+    """The newest folder of an experiment and preset whose run was cut short: killed or interrupted.
+
+    One that failed by an error of its own is not among them: it would fail again.
+    """
     for path in sorted((Path(root) / experiment).glob(f"{preset}-*"), reverse=True):
         status = path / "status.json"
-        if (path / "config.json").exists() and (
-            not status.exists() or read_json(status).get("status") != "done"
-        ):
+        state = read_json(status).get("status") if status.exists() else "running"
+        if (path / "config.json").exists() and state in ("running", "interrupted"):
             return path
     return None
+
+
+def stored_config(path: Path, experiment: str, cls: type) -> Any:
+    """The config of an experiment's run in a folder, as an instance of `cls`.
+
+    **Raises:** `ValueError` for a folder that holds no run, or one of another kind.
+    """
+    stored = read_json(Path(path) / "config.json")
+    if not isinstance(stored, dict) or not isinstance(stored.get("config"), dict):
+        raise ValueError(f"{Path(path) / 'config.json'} does not hold the config of a run.")
+    if stored.get("experiment") != experiment:
+        raise ValueError(f"{path} holds a run of {stored.get('experiment')}, not of {experiment}.")
+    return config_from_jsonable(cls, stored["config"])
 
 
 def read_json(path: Path) -> Any:

@@ -9,7 +9,11 @@ from .style import PALETTE
 
 
 def plot_learning_curves(
-    ax: Any, losses: Mapping[str, np.ndarray], *, chance: float | None = None, window: int = 20
+    ax: Any,
+    losses: Mapping[str, np.ndarray],
+    *,
+    baseline: tuple[str, float] | None = None,
+    window: int = 20,
 ) -> Any:
     """Median loss over seeds with the range between seeds, on a logarithmic axis.
 
@@ -17,7 +21,7 @@ def plot_learning_curves(
 
     - `ax`: matplotlib `Axes`.
     - `losses`: name to `(seed, step)` or `(step,)` training losses.
-    - `chance`: loss of a predictor that knows nothing of the trial, drawn as a dashed line.
+    - `baseline`: name and loss of a predictor to compare with, drawn as a dashed line.
     - `window`: steps averaged for each point.
 
     **Returns:** the `Axes`.
@@ -33,8 +37,8 @@ def plot_learning_curves(
             ax.fill_between(
                 steps, means.min(axis=0), means.max(axis=0), color=colour, alpha=0.2, lw=0
             )
-    if chance is not None:
-        ax.axhline(chance, color="0.5", ls="--", lw=0.8, label="chance")
+    if baseline is not None:
+        ax.axhline(baseline[1], color="0.5", ls="--", lw=0.8, label=baseline[0])
     ax.set_yscale("log")
     ax.set_xlabel("training step")
     ax.set_ylabel("mean squared error")

@@ -43,6 +43,8 @@ def plot_crossing_times(
 ) -> Any:
     """Time from go to the crossing of the threshold against the interval asked for.
 
+    Thick: median over the seeds that cross; thin: each seed.
+
     **Arguments:**
 
     - `ax`: matplotlib `Axes`.
@@ -63,6 +65,8 @@ def plot_crossing_times(
                 ax.plot(intervals, seed, color=colour, lw=0.4, alpha=0.6)
     ax.set_xlabel("interval (ms)")
     ax.set_ylabel("crossing time after go (ms)")
+    if any(values.shape[0] > 1 for values in crossings.values()):
+        ax.set_title("thick: median; thin: each seed")
     ax.legend()
     return ax
 

@@ -62,7 +62,7 @@ def test_timing_beats_the_published_low_rank_baseline(tmp_path):
     networks = result.summary["networks"]
     trained = {name: float(np.median(networks[name]["trained"])) for name in networks}
     assert trained["low_rank"] / trained["nm_rnn"] >= 4
-    assert trained["nm_rnn"] < result.summary["chance_mse"] / 10
+    assert trained["nm_rnn"] < result.summary["time_alone_mse"] / 10
     assert {"learning_curves", "outputs", "crossing_times", "gains_nm_rnn"} <= figures
     assert {"ablations_nm_rnn", "latents_nm_rnn"} <= figures
 
