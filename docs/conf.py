@@ -37,6 +37,8 @@ autosummary_imported_members = True
 autodoc_member_order = "bysource"
 # Shapes and units are in the docstrings, in words; signatures with both are hard to read.
 autodoc_typehints = "none"
+# Longer ones have a line for each argument.
+maximum_signature_line_length = 88
 
 html_theme = "pydata_sphinx_theme"
 html_title = "neurosim"

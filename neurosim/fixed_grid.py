@@ -1,7 +1,5 @@
 """Fixed steps: a scan over Diffrax's own `solver.step`, with inputs held by construction."""
 
-from typing import Any, NamedTuple
-
 import diffrax
 import equinox as eqx
 import jax
@@ -10,11 +8,10 @@ import numpy as np
 import optimistix
 from diffrax import RESULTS
 
-from .grid import float_dtype, keep
-from .inputs import Input
-from .kernels import time_grid
+from .grid import float_dtype, keep, keep_asked
 from .models import HasStep
 from .published_step import NoiseTerm, RecursionTerm
+from .segments import input_in
 
 
 def for_fixed_grid(solver, adjoint, dtype):
@@ -34,49 +31,10 @@ def for_fixed_grid(solver, adjoint, dtype):
     return solver
 
 
-class Segments(NamedTuple):
-    """The parts of a run between breakpoints, in local time.
-
-    `start` and `length` of each (`None` if all are a grid step long); the `lower` and `upper`
-    limits of the times at which the input is asked for there; the index of the `last` part of each
-    grid step (`None` if there is one part to a step).
-    """
-
-    start: Any
-    length: Any
-    lower: Any
-    upper: Any
-    last: Any
-
-
-def split_at_breakpoints(signal, n_steps: int, dt: float) -> Segments | None:
-    """The grid split at the breakpoints between its points; `None` without a function of time."""
-    if not isinstance(signal, Input):
-        return None
-    grid = time_grid(n_steps, dt)
-    points = np.asarray(signal.breakpoints, dtype=np.float64)
-    points = points[(points > grid[0] - dt / 2) & (points < grid[-1] + dt / 2)]
-    nearest = np.round(points / dt).astype(int)
-    # 3 * 0.1 is not 0.3 but means it: a jump that close to the grid counts as on it.
-    on_grid = np.abs(points / dt - nearest) <= 1e-9
-    inside = points[~on_grid & (points > grid[0]) & (points < grid[-1])]
-    edges = np.union1d(grid, inside)
-    lower, upper = edges[:-1].copy(), edges[1:].copy()
-    where = np.searchsorted(edges, grid[nearest[on_grid]])
-    starts, ends = where < lower.size, where > 0
-    np.maximum.at(lower, where[starts], points[on_grid][starts])
-    np.minimum.at(upper, where[ends] - 1, points[on_grid][ends])
-    start, lower, upper = (jnp.asarray(a) for a in (edges[:-1], lower, upper))
-    if inside.size == 0:
-        return Segments(start, None, lower, upper, None)
-    last = np.searchsorted(edges, grid[1:]) - 1
-    return Segments(start, jnp.asarray(np.diff(edges)), lower, upper, jnp.asarray(last))
-
-
 def _terms(model, noise, key, start, length, source, state):
-    """Diffrax terms for one step of `length` from absolute time `start`, in local time.
+    """Diffrax terms for one step of `length` from absolute time `start`.
 
-    `source(t, args)` is the input at local time t.
+    `source(t, args)` is the input at a time t after that.
     """
 
     def drift(t, y, args):
@@ -114,39 +72,27 @@ def walk_fixed_grid(model, source, start, noise, key, solver, adjoint, segments,
     """One trial by fixed steps: what is saved, and the last state."""
     dtype = float_dtype(start)
     substeps, implicit = grid.substeps, isinstance(solver, diffrax.AbstractImplicitSolver)
-    n_parts, limits, length, last = grid.n_steps, None, None, None
-    absolute = jnp.asarray(time_grid(grid.n_steps, grid.dt, t0=grid.t0)[:-1], dtype)
-    if segments is not None:
-        # The left limit at the end of a part: a jump there belongs to the next one.
-        limits = (segments.start, segments.lower, jnp.nextafter(segments.upper, -jnp.inf))
-        if segments.length is not None:
-            n_parts, length, last = segments.start.shape[0], segments.length, segments.last
-            absolute, length = (segments.start + grid.t0).astype(dtype), length.astype(dtype)
     samples = source if eqx.is_array(source) else None
-    xs = (jnp.arange(n_parts), absolute, length, limits, samples)
 
     def interval(state, x):
-        index, t_absolute, span, bounds, u = x
-        h = (grid.dt if span is None else span) / substeps
+        segment, u = x
+        h = (grid.dt if segment.length is None else segment.length) / substeps
         begin = 0.0
-        if implicit:  # its root finder traces both ends of the step
+        if hasattr(solver, "tableau"):  # Runge-Kutta methods compute in the type of their times
             begin, h = jnp.zeros((), dtype), jnp.asarray(h, dtype)
-
-        def value(offset):
-            if bounds is None:
-                return lambda t, args: args
-            t_local, lower, upper = bounds
-
-            def at(t, args):
-                return jnp.asarray(source(jnp.clip(t_local + (offset + t), lower, upper)), dtype)
-
-            return at
+        step_key = None
+        if key is not None:
+            step_key = jax.random.fold_in(key, segment.step)
+            if segment.part is not None:
+                step_key = jax.random.fold_in(step_key, segment.part)
+        value = input_in(source, segment.limits, dtype)
 
         def substep(carry, j):
             y, solver_state = carry
             offset = j * h
-            step_key = None if key is None else jax.random.fold_in(key, index * substeps + j)
-            terms = _terms(model, noise, step_key, t_absolute + offset, h, value(offset), y)
+            draw = None if step_key is None else jax.random.fold_in(step_key, j)
+            begins = segment.absolute + offset
+            terms = _terms(model, noise, draw, begins, h, lambda t, a: value(offset + t, a), y)
             if solver_state is None:
                 # Inputs jump at the start of every interval, so nothing is reused across it.
                 solver_state = solver.init(terms, begin, h, y, u)
@@ -167,17 +113,14 @@ def walk_fixed_grid(model, source, start, noise, key, solver, adjoint, segments,
         kept = (None, None) if grid.save == "final" else keep(model, state, grid.save)
         return state, kept
 
-    final, saved = _scan(interval, start, xs, adjoint)
-    if grid.save == "final":
-        saved = jax.tree.map(lambda a: a[None], keep(model, final, "final"))
-    elif last is not None:
-        saved = jax.tree.map(lambda a: a[last], saved)
-    return saved, final
+    parts = segments._replace(last=None)
+    final, saved = _scan(interval, start, (parts, samples), adjoint)
+    return keep_asked(model, saved, final, segments, grid), final
 
 
 def _scan(body, start, xs, adjoint):
     """`lax.scan`, which keeps every step for the gradient or only the start of each chunk."""
-    n_steps = xs[0].shape[0]
+    n_steps = xs[0].step.shape[0]
     if not isinstance(adjoint, diffrax.RecursiveCheckpointAdjoint):
         return jax.lax.scan(body, start, xs)
     chunks = adjoint.checkpoints or max(1, round(n_steps**0.5))

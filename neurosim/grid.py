@@ -1,4 +1,4 @@
-"""The time grid of a run and what is kept on it."""
+"""How a run is walked and what is kept of it."""
 
 from typing import Any
 
@@ -8,11 +8,9 @@ import jax.numpy as jnp
 
 
 class Grid(eqx.Module):
-    """The grid `t0 + k dt` of a run, how it is walked, and what is kept."""
+    """The spacing of the grid of a run, how it is walked, and what is kept."""
 
     dt: float = eqx.field(static=True)
-    t0: float = eqx.field(static=True)
-    n_steps: int = eqx.field(static=True)
     substeps: int = eqx.field(static=True)
     max_steps: int = eqx.field(static=True)
     save: str = eqx.field(static=True)
@@ -23,6 +21,15 @@ def keep(model: Any, state: Any, save: str) -> tuple[Any, Any]:
     states = state if save in ("both", "states", "final") else None
     outputs = model.readout(state) if save in ("both", "outputs", "final") else None
     return states, outputs
+
+
+def keep_asked(model: Any, saved: Any, final: Any, segments: Any, grid: Grid) -> Any:
+    """What was saved after each part of a run, thinned to the grid or to the final state."""
+    if grid.save == "final":
+        return jax.tree.map(lambda a: a[None], keep(model, final, "final"))
+    if segments.last is None:
+        return saved
+    return jax.tree.map(lambda a: a[segments.last], saved)
 
 
 def float_dtype(state: Any) -> Any:

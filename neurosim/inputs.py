@@ -10,16 +10,26 @@ from typing import Any
 
 import diffrax
 import equinox as eqx
+import jax
+import jax.core
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
 
 def _finite(name: str, values: Any) -> np.ndarray:
-    array = np.asarray(values, dtype=np.float64)
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except jax.errors.TracerArrayConversionError:
+        raise ValueError(f"{name} must be known when traced; only values may be traced.") from None
     if not np.all(np.isfinite(array)):
         raise ValueError(f"{name} must be finite.")
     return array
+
+
+def _values(name: str, values: Any) -> Any:
+    """As `_finite`, but a traced array passes, to be differentiated or mapped over."""
+    return values if isinstance(values, jax.core.Tracer) else _finite(name, values)
 
 
 class Input(eqx.Module):
@@ -58,7 +68,7 @@ class Pulses(Input):
     def __init__(self, onsets: Any, durations: Any, amplitudes: Any):
         self.onsets = _finite("onsets", onsets)
         lengths = _finite("durations", durations)
-        self.amplitudes = _finite("amplitudes", amplitudes)
+        self.amplitudes = _values("amplitudes", amplitudes)
         if self.onsets.ndim != 1 or self.amplitudes.shape[:1] != self.onsets.shape:
             raise ValueError(
                 f"Pulses need onsets (n,) and amplitudes (n, channel), got {self.onsets.shape} "
@@ -165,14 +175,14 @@ class FunctionInput(Input):
 
     function: Callable[[Any], Any]
     _breakpoints: Any
-    _offset: float
+    _offset: Any
 
     def __init__(
         self, function: Callable[[Any], Any], breakpoints: Any = (), *, offset: float = 0.0
     ):
         self.function = function
         self._breakpoints = np.unique(_finite("breakpoints", breakpoints))
-        self._offset = float(offset)
+        self._offset = np.asarray(offset, dtype=np.float64)
 
     @property
     def breakpoints(self) -> np.ndarray:
@@ -180,15 +190,15 @@ class FunctionInput(Input):
 
     def shifted(self, offset: float) -> "FunctionInput":
         return FunctionInput(
-            self.function, self._breakpoints + offset, offset=self._offset + offset
+            self.function, self._breakpoints + offset, offset=float(self._offset) + offset
         )
 
     def __call__(self, t: Any) -> Array:
         return jnp.asarray(self.function(t - self._offset))
 
 
-def _knots(times: Any, values: Any) -> tuple[np.ndarray, np.ndarray]:
-    t, v = _finite("times", times), _finite("values", values)
+def _knots(times: Any, values: Any) -> tuple[np.ndarray, Any]:
+    t, v = _finite("times", times), _values("values", values)
     if t.ndim != 1 or t.size == 0 or v.ndim != 2 or v.shape[0] != t.shape[0]:
         raise ValueError(
             f"times (n,) and values (n, channel) are needed, got {t.shape}, {v.shape}."
@@ -198,20 +208,32 @@ def _knots(times: Any, values: Any) -> tuple[np.ndarray, np.ndarray]:
     return t, v
 
 
-def as_input(signal: Any, breakpoints: Sequence[float] | np.ndarray = ()) -> Input:
-    """Wrap a callable or a Diffrax path as an `Input`; an `Input` is returned as it is.
+class _PathValue(eqx.Module):
+    """The value of a Diffrax path, as a function that is the same object for the same path."""
 
-    The knots of Diffrax's interpolations become breakpoints.
+    path: diffrax.AbstractPath
+
+    def __call__(self, t: Any) -> Any:
+        return self.path.evaluate(t, left=False)
+
+
+def as_input(signal: Any, breakpoints: Sequence[float] | np.ndarray = ()) -> Input:
+    """Wrap a callable or a Diffrax path as an `Input`.
+
+    Breakpoints add to those an `Input` has, and to the knots of Diffrax's interpolations.
 
     **Raises:** `ValueError` for anything that is not a function of time.
     """
+    more = _finite("breakpoints", breakpoints)
     if isinstance(signal, Input):
-        return signal
+        if more.size == 0:
+            return signal
+        return FunctionInput(signal, np.union1d(signal.breakpoints, more))
     if isinstance(signal, diffrax.AbstractPath):
-        knots = getattr(signal, "ts", breakpoints)
-        return FunctionInput(lambda t: signal.evaluate(t, left=False), knots)
+        knots = _finite("the knots of a path", getattr(signal, "ts", ()))
+        return FunctionInput(_PathValue(signal), np.union1d(knots, more))
     if callable(signal):
-        return FunctionInput(signal, breakpoints)
+        return FunctionInput(signal, more)
     raise ValueError(
         f"inputs must be an array, an Input, a function of time or a Diffrax path, got "
         f"{type(signal).__name__}."

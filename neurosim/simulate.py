@@ -11,14 +11,15 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from .adaptive_run import walk_adaptively
-from .fixed_grid import for_fixed_grid, split_at_breakpoints, walk_fixed_grid
+from .fixed_grid import for_fixed_grid, walk_fixed_grid
 from .grid import Grid, float_dtype
 from .inputs import Input, as_input
-from .kernels import check_dt, steps_in
+from .kernels import check_dt, steps_between
 from .models import Dynamics, HasDiffusion, HasPrepared, HasStep, HasTimeConstants
 from .models.parameters import check_stable
 from .published_step import PublishedStep
-from .simulate_checks import check_model, check_options
+from .segments import lay_out
+from .simulate_checks import check_discrete, check_finite, check_model, check_options
 from .trajectory import Trajectory, divergence_of
 
 Save = Literal["both", "states", "outputs", "final"]
@@ -67,16 +68,16 @@ def simulate(
       Diffrax solver. With a step-size controller `None` means `diffrax.Tsit5()`.
     - `substeps`: solver steps for each `dt` on the fixed grid.
     - `stepsize_controller`: an adaptive Diffrax controller; `None` for the fixed grid.
-    - `adjoint`: for an adaptive run any Diffrax adjoint. On the fixed grid `None` or
-      `DirectAdjoint()` keep every step for the gradient, `RecursiveCheckpointAdjoint(checkpoints=)`
-      keeps that many (square root of the number of steps by default) and computes the rest again,
-      `ForwardMode()` is for JVPs alone.
-    - `max_steps`: bound on adaptive steps between two grid points of sampled inputs, or over the
-      whole of a function of time.
+    - `adjoint`: for an adaptive run a Diffrax adjoint other than `BacksolveAdjoint`. On the fixed
+      grid `None` or `DirectAdjoint()` keep every step for the gradient,
+      `RecursiveCheckpointAdjoint(checkpoints=)` keeps that many (square root of the number of
+      steps by default) and computes the rest again, `ForwardMode()` is for JVPs alone.
+    - `max_steps`: bound on adaptive steps between two grid points.
     - `noise`: standard deviation of process noise per square root of time, `dx = f dt + noise dW`:
       a number, or a pytree of numbers as the state. `None` takes the model's `diffusion` if it has
       one; 0 switches it off.
-    - `key`: PRNG key of the noise. Trial i gets the same noise whatever the number of trials.
+    - `key`: PRNG key of the noise. Trial i gets the same noise whatever the number of trials, and
+      so does the step at a time t in a run that starts later: a run can be continued with its key.
     - `save`: `"both"` states and outputs, one of them, or both at the `"final"` time only.
     - `throw`: raise `DivergenceError` if a trial is not finite; `False` leaves it to the caller
       to ask `trajectory.diverged_at`. Under a JAX transformation nothing can be raised.
@@ -100,12 +101,14 @@ def simulate(
     signal: Any
     if inputs is None or eqx.is_array_like(inputs) or isinstance(inputs, list):
         signal, n_steps = _sampled(model, inputs, dt=dt, t0=t0, t1=t1, dtype=dtype)
+        if np.size(breakpoints):
+            raise ValueError("breakpoints belong to inputs that are functions of time.")
     else:
-        # Local time starts at 0: float32 cannot tell 4096 from 4096.0001.
-        signal = as_input(inputs, breakpoints).shifted(-float(t0))
+        signal = _signal(inputs, breakpoints, float(t0))
         n_steps = _span(dt, t0, t1)
     batch, input_axis, state_axis = _batch(reference, signal, start, batch_size)
     start = jax.tree.map(lambda x, r: jnp.asarray(x, r.dtype), start, reference)
+    check_finite(start)
     if solver is None:
         published = isinstance(model, HasStep) and not adaptive
         solver = PublishedStep() if published else diffrax.Tsit5() if adaptive else diffrax.Euler()
@@ -120,26 +123,28 @@ def simulate(
     noise = jax.tree.map(lambda x: jnp.asarray(x, dtype), noise)
     if noise is None and not isinstance(model, HasDiffusion):
         key = None
-    grid = Grid(dt, float(t0), n_steps, substeps, max_steps, save)
-    segments = None if adaptive else split_at_breakpoints(signal, n_steps, dt)
-    jumps = signal.breakpoints if adaptive and isinstance(signal, Input) else None
+    grid = Grid(dt, substeps, max_steps, save)
+    segments = lay_out(signal, n_steps, dt, float(t0), dtype)
+    if isinstance(solver, PublishedStep):
+        check_discrete(model, substeps, split=segments.last is not None)
+    ranks = tuple(len(leaf.shape) for leaf in jax.tree.leaves(reference))
     axes = (input_axis, state_axis)
 
     def run(grid):
         saved, ok, exhausted = _run(
             model, signal, start, noise, key, solver, stepsize_controller, adjoint, segments,
-            jumps, grid, batch, axes,
+            grid, batch, axes,
         )  # fmt: skip
         return Trajectory(
-            *saved, dt=dt, t0=float(t0), n_steps=n_steps, batched=batch is not None,
-            final_only=grid.save == "final",
+            *saved, dt=dt, t0=float(t0), n_steps=n_steps, state_ranks=ranks,
+            batched=batch is not None, final_only=grid.save == "final",
         ), ok, exhausted  # fmt: skip
 
     trajectory, ok, exhausted = run(grid)
     if throw and not isinstance(ok, jax.core.Tracer) and not np.all(np.asarray(ok)):
         every_state = trajectory
-        if save in ("outputs", "final"):
-            every_state, *_ = run(Grid(dt, float(t0), n_steps, substeps, max_steps, "states"))
+        if save != "both":
+            every_state, *_ = run(Grid(dt, substeps, max_steps, "both"))
         raise divergence_of(
             trajectory, every_state, np.atleast_1d(ok), np.atleast_1d(exhausted), max_steps
         )
@@ -152,12 +157,22 @@ def _as_float(leaf: jax.ShapeDtypeStruct) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(leaf.shape, jnp.result_type(float)) if whole else leaf
 
 
-def _span(dt: float, t0: float | int, t1: float | int | None) -> int:
+def _signal(inputs: Any, breakpoints: Any, t0: float) -> Input:
+    """The input as a function of the time since the start of the run.
+
+    Local times are short: float32 cannot tell 4096 from 4096.0001.
+    """
+    if isinstance(inputs, Input):
+        return as_input(inputs.shifted(-t0), np.asarray(breakpoints, float) - t0)
+    return as_input(inputs, breakpoints).shifted(-t0)
+
+
+def _span(dt: float, t0: Any, t1: Any) -> int:
     if t1 is None:
         raise ValueError("without sampled inputs the end of the run is needed: pass t1=.")
     if not float(t1) > float(t0):
         raise ValueError(f"t1 = {t1} must come after t0 = {t0}.")
-    return steps_in(float(t1) - float(t0), dt, name="the span from t0 to t1")
+    return steps_between(float(t0), float(t1), dt)
 
 
 def _sampled(model, inputs, *, dt, t0, t1, dtype) -> tuple[Any, int]:
@@ -242,7 +257,6 @@ def _run(
     controller,
     adjoint,
     segments,
-    jumps,
     grid,
     batch,
     axes,
@@ -269,7 +283,7 @@ def _run(
             exhausted = jnp.asarray(False)
         else:
             saved, final, exhausted = walk_adaptively(
-                model, source, state, solver, controller, adjoint, jumps, grid
+                model, source, state, solver, controller, adjoint, segments, grid
             )
         watched = (final, saved[1])
         numbers = [x for x in jax.tree.leaves(watched) if eqx.is_inexact_array(x)]

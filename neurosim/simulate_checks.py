@@ -6,6 +6,7 @@ import diffrax
 import equinox as eqx
 import jax
 import jax.core
+import jax.numpy as jnp
 import numpy as np
 
 from .models import Dynamics, HasDiffusion, HasStep
@@ -20,11 +21,16 @@ def check_options(model, solver, substeps, controller, adjoint, noise, key, save
         raise ValueError(f"model must be a neurosim Dynamics, got {type(model).__name__}.")
     if solver is not None and not isinstance(solver, diffrax.AbstractSolver):
         raise ValueError(f"solver must be a Diffrax solver such as diffrax.Tsit5(), got {solver}.")
+    split = getattr(solver, "term_structure", diffrax.AbstractTerm) is not diffrax.AbstractTerm
+    if split and getattr(solver, "minimal_levy_area", None) is None:
+        raise ValueError(
+            f"{type(solver).__name__} needs a vector field in several parts, and a model has one."
+        )
     if key is not None and not (eqx.is_array(key) and key.size in (1, 2, 4)):
         raise ValueError(f"key must be a PRNG key such as jax.random.key(0), got {key!r}.")
     if save not in ("both", "states", "outputs", "final"):
         raise ValueError(f"save must be 'both', 'states', 'outputs' or 'final', got {save!r}.")
-    if not (isinstance(substeps, int) and substeps >= 1):
+    if not (isinstance(substeps, (int, np.integer)) and substeps >= 1):
         raise ValueError(f"substeps must be a whole number from 1 on, got {substeps!r}.")
     amplitudes = [x for x in jax.tree.leaves(noise) if not isinstance(x, jax.core.Tracer)]
     if any(bool(np.any(~(np.asarray(x) >= 0))) for x in amplitudes):
@@ -39,15 +45,25 @@ def check_options(model, solver, substeps, controller, adjoint, noise, key, save
                 f"{type(adjoint).__name__} works with a step-size controller only; on the fixed "
                 "grid use DirectAdjoint, RecursiveCheckpointAdjoint or ForwardMode."
             )
-        if getattr(solver, "minimal_levy_area", None) is not None and not silent:
+        if getattr(solver, "minimal_levy_area", None) is not None:
             raise ValueError(
                 f"{type(solver).__name__} needs Lévy areas, which the fixed grid does not draw; "
                 "use Euler, Heun or the published step."
+            )
+        if isinstance(solver, diffrax.LeapfrogMidpoint):
+            raise ValueError(
+                "LeapfrogMidpoint remembers earlier steps, and inputs jump between steps; use a "
+                "one-step method such as Midpoint."
             )
         return
     if not isinstance(controller, diffrax.AbstractAdaptiveStepSizeController):
         raise ValueError(
             f"{type(controller).__name__} takes fixed steps: say them by dt= and substeps= instead."
+        )
+    if isinstance(adjoint, diffrax.BacksolveAdjoint):
+        raise ValueError(
+            "BacksolveAdjoint cannot follow a model's parameters here; leave adjoint out, or use "
+            "RecursiveCheckpointAdjoint or DirectAdjoint."
         )
     if substeps != 1:
         raise ValueError("substeps divide the fixed grid; an adaptive run chooses its own steps.")
@@ -55,6 +71,25 @@ def check_options(model, solver, substeps, controller, adjoint, noise, key, save
         raise ValueError(f"{type(solver).__name__} has no error estimate to adapt its steps by.")
     if not silent or (noise is None and isinstance(model, HasDiffusion)):
         raise ValueError("process noise needs the fixed grid; pass no stepsize_controller.")
+
+
+def check_finite(start: Any) -> None:
+    """Refuse an initial state with values that are not finite; traced ones pass."""
+    for path, leaf in jax.tree_util.tree_leaves_with_path(start):
+        if isinstance(leaf, jax.core.Tracer) or not jnp.issubdtype(leaf.dtype, jnp.inexact):
+            continue
+        if not np.all(np.isfinite(np.asarray(leaf))):
+            raise ValueError(f"initial_state{jax.tree_util.keystr(path)} must be finite.")
+
+
+def check_discrete(model: Dynamics, substeps: int, *, split: bool) -> None:
+    """Refuse what would apply a recursion that knows no `dt` more than once a grid step."""
+    if getattr(model, "discrete", False) and (substeps != 1 or split):
+        what = "substeps" if substeps != 1 else "inputs that change between grid points"
+        raise ValueError(
+            f"{type(model).__name__} is applied once for each grid step, whatever its length: it "
+            f"cannot take {what}."
+        )
 
 
 def check_model(model: Dynamics, state: Any, value: Any) -> None:
@@ -71,6 +106,12 @@ def check_model(model: Dynamics, state: Any, value: Any) -> None:
     **Raises:** `ValueError` that names the function, what it was given and what it gave back.
     """
     name = type(model).__name__
+    n_inputs = getattr(model, "n_inputs", None)
+    if value is not None and n_inputs is not None and value.shape != (n_inputs,):
+        raise ValueError(
+            f"{name}.vector_field cannot take an input of shape {tuple(value.shape)}: the model "
+            f"has {n_inputs} input channels."
+        )
     if value is None:
         given = "no input"
     else:

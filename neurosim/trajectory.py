@@ -28,6 +28,7 @@ class Trajectory(eqx.Module):
     dt: float = eqx.field(static=True)
     t0: float = eqx.field(static=True)
     n_steps: int = eqx.field(static=True)
+    state_ranks: tuple[int, ...] = eqx.field(static=True)
     batched: bool = eqx.field(static=True)
     final_only: bool = eqx.field(static=True)
 
@@ -39,15 +40,17 @@ class Trajectory(eqx.Module):
     @property
     def diverged_at(self) -> Array:
         """First saved time with a value that is not finite, else `inf`: `(batch,)`."""
-        leaves = [x for x in jax.tree.leaves((self.states, self.outputs)) if eqx.is_array(x)]
-        time_axis = 1 if self.batched else 0
+        # From the back: under `vmap` over models there are further axes in front.
+        ranked = list(zip(jax.tree.leaves(self.states), self.state_ranks))
+        if self.outputs is not None:
+            ranked.append((self.outputs, 1))
         bad = jnp.zeros((), dtype=bool)
-        for leaf in leaves:
-            rest = tuple(range(time_axis + 1, leaf.ndim))
-            bad = bad | jnp.any(~jnp.isfinite(leaf), axis=rest)
+        for leaf, rank in ranked:
+            if eqx.is_inexact_array(leaf):
+                bad = bad | jnp.any(~jnp.isfinite(leaf), axis=tuple(range(-rank, 0)))
         ts = jnp.asarray(self.ts, dtype=jnp.result_type(float))
-        first = ts[jnp.argmax(bad, axis=time_axis)]
-        return jnp.where(jnp.any(bad, axis=time_axis), first, jnp.inf)
+        first = ts[jnp.argmax(bad, axis=-1)]
+        return jnp.where(jnp.any(bad, axis=-1), first, jnp.inf)
 
 
 class DivergenceError(ArithmeticError):
@@ -67,24 +70,25 @@ class DivergenceError(ArithmeticError):
         self.trajectory = trajectory
 
 
-def first_bad_state(states: Any) -> tuple[int, str, float]:
-    """Index in time, name and largest finite magnitude before it, of the first bad state entry.
+def first_bad_entry(values: dict[str, Any]) -> tuple[int, str, float]:
+    """Index in time, name and largest finite magnitude before it, of the first bad entry.
 
-    `states` is one trial's pytree with leaves `(time, ...)`.
+    `values` are pytrees of one trial, leaves `(time, ...)`, by name; of two entries that go bad at
+    once, the first one named counts.
     """
     best = None
-    for path, leaf in jax.tree_util.tree_leaves_with_path(states):
-        values = np.asarray(leaf)
-        bad = ~np.isfinite(values)
-        if not bad.any():
-            continue
-        where = np.argwhere(bad)[0]
-        if best is None or where[0] < best[0]:
-            entry = jax.tree_util.keystr(path) + "".join(f"[{i}]" for i in where[1:])
-            before = np.abs(values[: where[0]])
-            best = int(where[0]), f"state{entry}", float(before.max()) if before.size else np.nan
+    for name, tree in values.items():
+        for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
+            if not jnp.issubdtype(leaf.dtype, jnp.inexact):
+                continue
+            array = np.asarray(leaf)
+            bad = np.argwhere(~np.isfinite(array))
+            if bad.size and (best is None or bad[0][0] < best[0]):
+                entry = name + jax.tree_util.keystr(path) + "".join(f"[{i}]" for i in bad[0][1:])
+                before = np.abs(array[: bad[0][0]])
+                best = int(bad[0][0]), entry, float(before.max()) if before.size else np.nan
     if best is None:
-        raise ValueError("every state is finite.")
+        raise ValueError("every value is finite.")
     return best
 
 
@@ -97,16 +101,17 @@ def divergence_of(
 ) -> DivergenceError:
     """The error that names trial, time and state.
 
-    `states` has every state of the same run; `ok` and `exhausted` say for each trial whether it
-    stayed finite, and whether its adaptive solver ran out of steps.
+    `states` has every state and output of the same run; `ok` and `exhausted` say for each trial
+    whether it stayed finite, and whether its adaptive solver ran out of steps.
     """
     trials = np.flatnonzero(~ok)
     times, first = [], ""
     for trial in trials:
-        one = states.states
+        # A state can be finite where its readout is not.
+        one = {"state": states.states, "output": states.outputs}
         if states.batched:
-            one = jax.tree.map(lambda a, i=trial: a[i], one)
-        index, name, before = first_bad_state(one)
+            one = {k: jax.tree.map(lambda a, i=trial: a[i], v) for k, v in one.items()}
+        index, name, before = first_bad_entry(one)
         times.append(states.ts[index])
         if not first:
             who = f"trial {trial}" if states.batched else "the trial"

@@ -105,7 +105,7 @@ def test_the_grid_is_exact_and_output_k_follows_input_k():
     assert trajectory.ts.dtype == np.float64
     np.testing.assert_array_equal(trajectory.ts, [0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1])
     np.testing.assert_allclose(trajectory.outputs[:2, 0], [0.1, 0.09], rtol=1e-12)
-    with pytest.raises(ValueError, match=r"1.05 is not a multiple of dt = 0.1.* 1 and 1.1"):
+    with pytest.raises(ValueError, match=r"1.05 is not a multiple of dt = 0.1.* 1.0 and 1.1"):
         simulate(Leak(), lambda t: floats(0.0), dt=0.1, t1=1.05)
     for span, dt, n in ((0.3, 0.1, 3), (0.7, 0.1, 7), (1.0, 0.1, 10), (1.2, 0.4, 3), (2.1, 0.7, 3)):
         assert simulate(Leak(), dt=dt, t1=span, save="final").n_steps == n

@@ -3,7 +3,7 @@
 from .low_rank import low_rank_drive
 from .orthonormal import orthonormal_columns
 from .safe_math import safe_cosine, safe_norm, safe_sqrt, safe_std
-from .time_grid import check_dt, steps_in, time_grid
+from .time_grid import check_dt, steps_between, steps_in, time_grid
 
 __all__ = [
     "check_dt",
@@ -13,6 +13,7 @@ __all__ = [
     "safe_norm",
     "safe_sqrt",
     "safe_std",
+    "steps_between",
     "steps_in",
     "time_grid",
 ]

@@ -55,19 +55,42 @@ def steps_in(
     dt = check_dt(dt)
     if float(duration) < 0:
         raise ValueError(f"{name} must not be negative, got {duration}.")
+    if rounding not in ("refuse", "nearest"):
+        raise ValueError(f"rounding must be 'refuse' or 'nearest', got {rounding!r}.")
     exact_dt = _exact(dt, "dt")
     ratio = _exact(duration, name) / exact_dt
     nearest = floor(ratio + Fraction(1, 2))
-    if abs(ratio - nearest) <= _TOLERANCE * max(1, nearest):
+    if rounding == "nearest" or abs(ratio - nearest) <= _TOLERANCE * max(1, nearest):
         return nearest
-    if rounding == "nearest":
-        return nearest
-    if rounding != "refuse":
-        raise ValueError(f"rounding must be 'refuse' or 'nearest', got {rounding!r}.")
     below, above = (float(n * exact_dt) for n in (floor(ratio), ceil(ratio)))
     raise ValueError(
         f"{name} {duration} is not a multiple of dt = {dt}: the nearest on the grid are "
         f"{below:g} and {above:g}."
+    )
+
+
+def steps_between(t0: float | int, t1: float | int, dt: float | int) -> int:
+    """The number of steps of length `dt` from `t0` to `t1`.
+
+    As `steps_in`, and the difference is one of decimals too: from 4096 to 4096.0001 in steps of
+    0.0001 is 1.
+
+    **Raises:** `ValueError` that names the nearest ends on the grid.
+    """
+    dt = check_dt(dt)
+    start, exact_dt = _exact(t0, "t0"), _exact(dt, "dt")
+    ratio = (_exact(t1, "t1") - start) / exact_dt
+    if ratio < 0:
+        raise ValueError(f"t1 = {t1} must not come before t0 = {t0}.")
+    nearest = floor(ratio + Fraction(1, 2))
+    # A computed end is off by the spacing of floats where it lies, however short the span.
+    spacing = Fraction(float(np.spacing(max(abs(float(t0)), abs(float(t1)))))) / exact_dt
+    if abs(ratio - nearest) <= _TOLERANCE * max(1, nearest) + 2 * spacing and 2 * spacing < 0.5:
+        return nearest
+    below, above = (float(start + n * exact_dt) for n in (floor(ratio), ceil(ratio)))
+    raise ValueError(
+        f"the span from t0 = {t0} to t1 = {t1} is not a multiple of dt = {dt}: the nearest ends on "
+        f"the grid are {below} and {above}."
     )
 
 

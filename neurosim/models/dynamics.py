@@ -16,10 +16,12 @@ class Dynamics(eqx.Module):
     Arrays carry no batch axis: batching is `jax.vmap`'s job, and `simulate` does it. Input, state
     and time are in the units that the model's parameters are in.
 
-    Five capabilities are optional, and found by their names:
+    Six capabilities are optional, and found by their names:
 
     - `step(t, state, input, dt) -> state`: the published recursion, where plain Euler is not it
       (see `HasStep`). `simulate` takes it unless told otherwise.
+    - `discrete`: true for a recursion that knows no `dt` and is applied once a sample. `simulate`
+      then refuses substeps, and inputs that change between samples.
     - `n_inputs`: the number of input channels, so that runs without inputs get silence, and wrong
       inputs are named.
     - `diffusion(t, state, input) -> state`: the standard deviation of process noise for each entry

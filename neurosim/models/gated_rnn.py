@@ -1,6 +1,6 @@
 """LSTM and GRU networks behind the same doors as the circuit models."""
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -38,6 +38,7 @@ class LSTM(Dynamics):
     h0: Float[Array, " unit"] = fixed_field()
     c0: Float[Array, " unit"] = fixed_field()
     tau: Any = fixed_field(default=1.0)
+    discrete: ClassVar[bool] = True
 
     def __check_init__(self):
         check_time_constant(tau=self.tau)
@@ -113,6 +114,7 @@ class GRU(Dynamics):
     d: Float[Array, " output"]
     h0: Float[Array, " unit"] = fixed_field()
     tau: Any = fixed_field(default=1.0)
+    discrete: ClassVar[bool] = True
 
     def __check_init__(self):
         check_time_constant(tau=self.tau)
