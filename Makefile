@@ -62,7 +62,7 @@ $(STAMPS)/venv:
 	@touch $@
 
 $(STAMPS)/core: $(STAMPS)/venv pyproject.toml constraints.txt
-	@echo "Installing neurosim and what it depends on (about 150 MB, once)"
+	@echo "Installing neurosim and what it depends on (several hundred MB, once)"
 	@$(INSTALL) --editable .
 	@touch $@
 

@@ -27,7 +27,7 @@ class RunOptions:
     """How to run, as against what."""
 
     preset: str = "quick"
-    """The config to start from: quick takes about a minute, paper is the published setting."""
+    """The config to start from: quick takes about a minute, paper has the published sizes."""
     run_dir: Path | None = None
     """The folder of the run. Default: the next free RUNS/NAME/PRESET-NNN."""
     runs: Path = Path("runs")
@@ -207,12 +207,14 @@ def _spell_out_set(args: list[str]) -> list[str]:
 
 
 def _preset(args: list[str]) -> str:
+    """The last preset named, as the parser takes the last of repeated options."""
+    preset = "quick"
     for arg, following in zip(args, [*args[1:], ""]):
         if arg == "--preset":
-            return following
-        if arg.startswith("--preset="):
-            return arg.removeprefix("--preset=")
-    return "quick"
+            preset = following
+        elif arg.startswith("--preset="):
+            preset = arg.removeprefix("--preset=")
+    return preset
 
 
 def _one_line(box: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -40,6 +41,7 @@ def test_list_names_every_experiment(capsys):
         (["rum"], "did you mean 'run'"),
         (["run", "nm_rnn_timming"], "did you mean 'nm_rnn_timing'"),
         (["run", "nm_rnn_timing", "--preset", "fast"], "no preset 'fast'"),
+        (["run", "nm_rnn_timing", "--preset", "quick", "--preset", "papr"], "no preset 'papr'"),
         (["run", "nm_rnn_timing", "--train.stpes", "3"], "--train.steps"),
         (["run", "nm_rnn_timing", "--set", "train.stpes=3"], "--train.steps"),
         (["run", "nm_rnn_timing", "--set", "train.steps=many"], "train.steps"),
@@ -103,7 +105,9 @@ def test_resume_takes_its_config_from_the_folder(capsys, tmp_path):
     # As if it had been killed before its end; and after it another run failed by itself.
     (folder / "results.json").unlink()
     (folder / "status.json").write_text('{"status": "running"}')
-    assert cli.main([*start, "--set", "tau=-1"]) == 1
+    later = folder.with_name("quick-002")
+    shutil.copytree(folder, later)
+    (later / "status.json").write_text('{"status": "failed", "error": "of its own"}')
     capsys.readouterr()
     assert cli.main([*start, "--resume"]) == 0
     assert json.loads((folder / "config.json").read_text())["config"]["overlap"] == 5.0

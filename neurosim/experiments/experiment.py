@@ -48,7 +48,8 @@ class Experiment:
 
     - `name`: on the command line. `summary`: one line.
     - `config`: the class of its configs, a frozen dataclass.
-    - `presets`: configs by name: `quick` takes about a minute, `paper` is the published setting.
+    - `presets`: configs by name: `quick` takes about a minute, `paper` has the published sizes and
+      numbers of updates.
     - `run`: from a config to a `Result`. `plot`: from a `Result` to figures by name.
     """
 
@@ -116,6 +117,16 @@ def load_result(run_dir: str | os.PathLike[str], experiment: Experiment) -> Resu
     config = stored_config(path, experiment.name, experiment.config)
     with np.load(path / "arrays.npz", allow_pickle=False) as arrays:
         return Result(config, stored["summary"], dict(arrays), stored["table"])
+
+
+def check_at_least(config: Any, bounds: Mapping[str, float | int]) -> None:
+    """Refuse a config with a field below its bound, before anything is trained.
+
+    **Raises:** `ValueError` that names the field.
+    """
+    for name, least in bounds.items():
+        if not getattr(config, name) >= least:
+            raise ValueError(f"{name} must be at least {least}, got {getattr(config, name)}.")
 
 
 def text_table(header: list[str], rows: list[list[str]]) -> str:

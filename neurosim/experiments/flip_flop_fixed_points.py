@@ -15,7 +15,7 @@ from ..models import VanillaRNN
 from ..simulate import simulate
 from ..tasks import FlipFlop
 from ..training import fit
-from .experiment import Experiment, Result, announce, text_table
+from .experiment import Experiment, Result, announce, check_at_least, text_table
 from .run_directory import RunDirectory
 
 
@@ -54,6 +54,10 @@ class Config:
     seed: int = 0
     """Root of all randomness."""
     train: Training = dataclasses.field(default_factory=Training)
+
+    def __post_init__(self):
+        at_least = {"n_bits": 1, "n_units": 3, "starts": 1, "start_noise": 0, "gain": 0, "seed": 0}
+        check_at_least(self, at_least)
 
 
 def run(

@@ -11,7 +11,7 @@ from ..analysis import mean_field_overlap, minimum_ramp_overlap, mode_decay, req
 from ..inputs import FunctionInput
 from ..models import GainModulatedRNN
 from ..simulate import simulate
-from .experiment import Experiment, Result, text_table
+from .experiment import Experiment, Result, check_at_least, text_table
 from .run_directory import RunDirectory
 
 
@@ -31,6 +31,11 @@ class Config:
     """Units of the simulated network in the bifurcation diagram."""
     seed: int = 0
     """Of that network."""
+
+    def __post_init__(self):
+        check_at_least(self, {"n_units": 2, "seed": 0})
+        if not (self.tau > 0 and self.overlap > 0 and all(i > 0 for i in self.intervals)):
+            raise ValueError("tau, overlap and intervals must be positive.")
 
 
 def run(

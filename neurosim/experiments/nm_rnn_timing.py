@@ -13,7 +13,7 @@ from ..models import NMRNN, clamp_gains
 from ..simulate import simulate
 from ..tasks import MeasureWaitGo
 from ..training import EnsembleResult, fit_ensemble
-from .experiment import Experiment, Result, announce, spread, text_table
+from .experiment import Experiment, Result, announce, check_at_least, spread, text_table
 from .nm_rnn_timing_figures import draw
 from .nm_rnn_timing_networks import VARIANTS, Training, make_model, make_optimizer
 from .run_directory import RunDirectory
@@ -50,8 +50,7 @@ class Config:
         if unknown or not self.variants:
             said = f"unknown network {unknown[0]!r}" if unknown else "no network"
             raise ValueError(f"{said} in variants; known: {', '.join(VARIANTS)}.")
-        if self.seeds < 1:
-            raise ValueError(f"seeds must be at least 1, got {self.seeds}.")
+        check_at_least(self, {"seeds": 1, "seed": 0})
 
 
 _COLUMNS = {

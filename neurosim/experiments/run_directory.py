@@ -28,7 +28,7 @@ def run_environment() -> dict[str, Any]:
 class RunDirectory:
     """The folder of one run of an experiment.
 
-    - `config.json`: experiment, preset and every field of the config; written first.
+    - `config.json`: experiment and every field of the config; written first.
     - `environment.json`: versions, precision, PRNG, machine.
     - `status.json`: `running`, `done`, `interrupted` or `failed`, with the reason.
     - `train/NAME/`: files of each training, as `fit` writes them.

@@ -103,3 +103,22 @@ def test_config_refuses_unknown_networks():
     finder = get_experiment("nm_rnn_element_finder")
     with pytest.raises(ValueError, match="unknown network"):
         dataclasses.replace(finder.presets["quick"], networks=("transformer",))
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "value"),
+    [
+        ("flip_flop_fixed_points", "n_units", 2),
+        ("flip_flop_fixed_points", "starts", 0),
+        ("flip_flop_fixed_points", "start_noise", -1.0),
+        ("flip_flop_fixed_points", "seed", -1),
+        ("nm_rnn_timing", "seeds", 0),
+        ("nm_rnn_element_finder", "window", 0),
+        ("nm_rnn_theory", "n_units", 1),
+        ("nm_rnn_theory", "tau", -1.0),
+    ],
+)
+def test_config_refuses_values_before_anything_is_trained(name, field, value):
+    config = get_experiment(name).presets["quick"]
+    with pytest.raises(ValueError, match=field):
+        dataclasses.replace(config, **{field: value})
