@@ -7,7 +7,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from .activity import Activity, ActivityLike, is_traced, read_activity
+from .activity import (
+    Activity,
+    ActivityLike,
+    AnyArray,
+    as_floating,
+    in_range,
+    is_traced,
+    read_activity,
+)
 
 
 def participation_ratio(X: ActivityLike) -> float | jax.Array:
@@ -36,10 +44,7 @@ def participation_ratio(X: ActivityLike) -> float | jax.Array:
     measurement, bioRxiv 214262, Eq. 3.
     """
     activity = read_activity(X)
-    centred = _centred(activity)
-    xp = activity.xp
-    # Divided by their largest value, so that the fourth powers below stay in range in float32.
-    centred = centred / xp.max(xp.abs(centred))
+    centred, xp = _centred(activity), activity.xp
     n_samples, n_neurons = centred.shape
     gram = centred.T @ centred if n_neurons <= n_samples else centred @ centred.T
     ratio = xp.trace(gram) ** 2 / xp.sum(gram**2)
@@ -59,10 +64,10 @@ def participation_ratio_of_spectrum(
 
     **Raises:** `ValueError` for eigenvalues that are negative, not finite, or all zero.
     """
-    xp = _module_of(eigenvalues)
-    l = xp.asarray(eigenvalues)
+    l = as_floating(eigenvalues, "eigenvalues")
+    xp = jnp if isinstance(l, jax.Array) else np
     _check_spectrum(l)
-    l = l / xp.max(l)
+    l, _ = in_range(l, xp)
     ratio = xp.sum(l) ** 2 / xp.sum(l**2)
     return float(ratio) if xp is np else ratio
 
@@ -98,9 +103,9 @@ def effective_rank(X: ActivityLike, *, kind: str) -> float | jax.Array:
     activity = read_activity(X)
     xp, samples = activity.xp, activity.samples
     if kind == "singular":
-        spectrum = xp.linalg.svd(samples, compute_uv=False)
-        if not is_traced(spectrum) and not spectrum[0] > 0:
+        if not is_traced(samples) and not (samples != 0).any():
             raise ValueError("X is zero everywhere: it has no rank.")
+        spectrum = xp.linalg.svd(in_range(samples, xp)[0], compute_uv=False)
     else:
         spectrum = xp.linalg.svd(_centred(activity), compute_uv=False) ** 2
     p = spectrum / xp.sum(spectrum)
@@ -110,16 +115,13 @@ def effective_rank(X: ActivityLike, *, kind: str) -> float | jax.Array:
     return float(np.exp(entropy)) if xp is np else jnp.exp(entropy)
 
 
-def _module_of(x: Any) -> Any:
-    return jnp if isinstance(x, jax.Array) else np
-
-
-def _centred(activity: Activity) -> Any:
+def _centred(activity: Activity) -> AnyArray:
+    """Samples about the mean, scaled: the dimension does not depend on the scale."""
     if len(activity.samples) < 2:
         raise ValueError("X holds one sample: a covariance needs at least two.")
     if not activity.varies:
         raise ValueError("X does not vary: every neuron is constant, so it has no dimension.")
-    return activity.samples - activity.samples.mean(axis=0)
+    return activity.centred()[0]
 
 
 def _check_spectrum(l: Any) -> None:

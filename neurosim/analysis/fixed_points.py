@@ -10,6 +10,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import PyTree
 
+from .activity import refuse_masked
 from .continuous_attractors import flat_below, group_continua, merge_duplicates
 from .fixed_point_set import CRITERION, FixedPoints
 from .speed_minimisation import Displacement, Minimum, descend, linearise, minimise_speed
@@ -70,9 +71,9 @@ def find_fixed_points(
 
     **Returns:** `FixedPoints`, possibly none.
 
-    **Raises:** `ValueError` for another kind, no starts, starts that are not finite or disagree in
-    number, a function whose result is not laid out as its state or is finite at no start, or
-    tolerances out of range.
+    **Raises:** `ValueError` for another kind, no starts, starts that are masked, not finite or
+    disagree in number, a function whose result is not laid out as its state or is finite at no
+    start, or tolerances out of range.
 
     **Reference:** Sussillo and Barak (2013), Opening the black box, Neural Computation 25,
     626-649; Golub and Sussillo (2018), FixedPointFinder, JOSS 3(31), 1003, for the defaults.
@@ -234,6 +235,8 @@ def _read_starts(starts: PyTree) -> tuple[PyTree, np.ndarray]:
     leaves = jax.tree.leaves(starts)
     if len(leaves) == 0:
         raise ValueError("starts is empty: it holds no arrays.")
+    for leaf in leaves:
+        refuse_masked(leaf, "starts")
     shapes = [np.shape(leaf) for leaf in leaves]
     counts = {shape[0] if shape else None for shape in shapes}
     if len(counts) > 1 or None in counts:

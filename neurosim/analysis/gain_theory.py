@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.optimize
 
-from .activity import is_traced
+from .activity import is_traced, refuse_masked
 
 _Values = jax.Array | np.ndarray | float | int | list | tuple
 
@@ -22,6 +22,7 @@ def _read(**values: Any) -> tuple[Any, list[Any]]:
     xp = jnp if any(isinstance(v, jax.Array) for v in values.values()) else np
     arrays = []
     for name, value in values.items():
+        refuse_masked(value, name)
         array = xp.asarray(value)
         if not xp.issubdtype(array.dtype, xp.floating):
             array = array.astype(float)
@@ -198,9 +199,12 @@ def gain_is_feasible(gains: _Values) -> np.ndarray | np.bool_ | jax.Array:
 
     **Returns:** booleans, `(...)`.
 
+    **Raises:** `ValueError` for masked values.
+
     **Reference:** Costacurta et al. (2024), section 3.
     """
     xp = jnp if isinstance(gains, jax.Array) else np
+    refuse_masked(gains, "gains")
     s = xp.asarray(gains)
     return xp.all((s > 0) & (s < 1), axis=-1)
 
@@ -256,6 +260,7 @@ def mean_field_overlap(scaled_overlap: _Values) -> float | np.ndarray:
 
     **Reference:** the mean field of Mastrogiuseppe & Ostojic (2018), Neuron 99, with a gain.
     """
+    refuse_masked(scaled_overlap, "scaled_overlap")
     _, (values,) = _read(scaled_overlap=np.asarray(scaled_overlap, dtype=np.float64))
     solved = np.array([_solve_mean_field(float(v)) for v in values.ravel()]).reshape(values.shape)
     return float(solved) if solved.ndim == 0 else solved

@@ -1,5 +1,6 @@
 """Principal component analysis of population activity."""
 
+import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -7,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .activity import Activity, ActivityLike, AnyArray, read_activity
+from .activity import Activity, ActivityLike, AnyArray, in_range, read_activity, refuse_masked
 
 
 class PrincipalAxes(NamedTuple):
@@ -19,7 +20,9 @@ class PrincipalAxes(NamedTuple):
     mean: AnyArray
 
 
-def principal_axes(X: ActivityLike, *, n_components: int | None = None) -> PrincipalAxes:
+def principal_axes(
+    X: ActivityLike, *, n_components: int | np.integer | None = None
+) -> PrincipalAxes:
     """The orthonormal directions along which activity varies most.
 
     All time points of all trials are samples; the mean of each neuron over them is subtracted. A
@@ -41,7 +44,9 @@ def principal_axes(X: ActivityLike, *, n_components: int | None = None) -> Princ
     - `explained_variance_ratio`: `(component,)`, the same over the total variance of all neurons.
     - `mean`: `(neuron,)`.
 
-    NumPy arrays (float64) for NumPy input, JAX arrays for JAX input.
+    NumPy arrays (float64) for NumPy input, JAX arrays for JAX input (float32 for half precision).
+    Activity so large or small that its variance leaves the range of its precision has a variance
+    of infinity or 0; axes and ratios are right all the same.
 
     **Raises:** `ValueError` for a bad layout, values that are not finite, fewer than two samples,
     activity that does not vary, or a number of components out of range.
@@ -49,13 +54,22 @@ def principal_axes(X: ActivityLike, *, n_components: int | None = None) -> Princ
     return _axes_of_samples(read_activity(X), n_components)
 
 
-def _axes_of_samples(activity: Activity, n_components: int | None) -> PrincipalAxes:
+def _count(n_components: Any) -> int:
+    try:
+        return operator.index(n_components)
+    except TypeError:
+        raise ValueError(
+            f"n_components must be a whole number or None, got {n_components!r}."
+        ) from None
+
+
+def _axes_of_samples(activity: Activity, n_components: Any) -> PrincipalAxes:
     samples, xp = activity.samples, activity.xp
     n_samples, n_neurons = samples.shape
     if n_samples < 2:
         raise ValueError("X holds one sample: a variance needs at least two.")
     most = min(n_samples, n_neurons)
-    kept = most if n_components is None else n_components
+    kept = most if n_components is None else _count(n_components)
     if not 1 <= kept <= most:
         raise ValueError(
             f"n_components must lie between 1 and min(samples, neurons) = "
@@ -63,8 +77,8 @@ def _axes_of_samples(activity: Activity, n_components: int | None) -> PrincipalA
         )
     if not activity.varies:
         raise ValueError("X does not vary: every neuron is constant, so there are no axes.")
-    mean = xp.mean(samples, axis=0)
-    _, singular, axes = xp.linalg.svd(samples - mean, full_matrices=False)
+    centred, scale, mean = activity.centred()
+    _, singular, axes = xp.linalg.svd(centred, full_matrices=False)
     axes = axes[:kept]
     magnitude = xp.abs(axes)
     largest = xp.max(magnitude, axis=1, keepdims=True)
@@ -73,9 +87,11 @@ def _axes_of_samples(activity: Activity, n_components: int | None) -> PrincipalA
     pivot = xp.argmax(magnitude >= (1 - slack) * largest, axis=1)
     sign = xp.sign(axes[xp.arange(kept), pivot])
     variance = singular**2 / (n_samples - 1)
+    with np.errstate(over="ignore"):
+        explained_variance = variance[:kept] * scale * scale
     return PrincipalAxes(
         components=axes * sign[:, None],
-        explained_variance=variance[:kept],
+        explained_variance=explained_variance,
         explained_variance_ratio=variance[:kept] / xp.sum(variance),
         mean=mean,
     )
@@ -113,7 +129,9 @@ class PCA:
     `transform` follows its own input. For use under `jit` or `grad` see `principal_axes`.
     """
 
-    def __init__(self, n_components: int | None = None, *, average: str = "none") -> None:
+    def __init__(
+        self, n_components: int | np.integer | None = None, *, average: str = "none"
+    ) -> None:
         self.n_components = n_components
         self.average = average
 
@@ -210,6 +228,7 @@ def _average_trials(activity: Activity, labels: Any) -> Activity:
             "average='trials' needs trials: X of shape (trials, time, neurons) or a list of "
             f"(time_i, neurons), got shape {activity.samples.shape}."
         )
+    refuse_masked(labels, "y")
     trials = activity.trials(activity.samples)
     labels = np.zeros(len(trials), int) if labels is None else np.asarray(labels)
     if labels.shape != (len(trials),):
@@ -263,13 +282,17 @@ def explained_variance(X: ActivityLike, reconstruction: ActivityLike) -> float |
     data, model = read_activity(X), read_activity(reconstruction, name="reconstruction")
     if data.samples.shape != model.samples.shape or data.lengths != model.lengths:
         raise ValueError(
-            "X and its reconstruction must have one shape, got "
-            f"{len(data.lengths)} trials, {data.samples.shape} samples by neurons, and "
-            f"{len(model.lengths)} trials, {model.samples.shape}."
+            "X and its reconstruction must have one shape: the second argument is the activity "
+            "that a model puts in the place of X, as PCA.inverse_transform gives it, not its "
+            f"components. Got {len(data.lengths)} trial(s), {data.samples.shape} samples by "
+            f"neurons, and {len(model.lengths)} trial(s), {model.samples.shape}."
         )
     if not data.varies:
         raise ValueError("X does not vary: every neuron is constant, so there is no variance.")
     xp = jnp if jnp in (data.xp, model.xp) else np
-    total = xp.sum((data.samples - data.samples.mean(axis=0)) ** 2)
-    fraction = 1 - xp.sum((data.samples - model.samples) ** 2) / total
+    centred, unit, _ = data.centred()
+    residual, residual_unit = in_range(data.samples - model.samples, xp)
+    with np.errstate(over="ignore"):
+        ratio = residual_unit / unit
+        fraction = 1 - xp.sum(residual**2) / xp.sum(centred**2) * ratio * ratio
     return float(fraction) if xp is np else fraction

@@ -279,14 +279,20 @@ def _linearise(
     def at(x: Array) -> tuple[Array, Array, Array, Array]:
         jacobian = jax.jacfwd(displacement.given)(x)
         matrix = jacobian - jnp.eye(n, dtype=x.dtype) if displacement.kind == "map" else jacobian
+        # In units of its own, and with a floor of 1 where nothing changes at all: from a floor that
+        # is next to nothing, the powers of v below would leave the range of numbers.
+        size = jnp.max(jnp.abs(matrix))
+        moves = size > 0
+        matrix = matrix / jnp.where(moves, size, 1)
         gram, floor = _gram(matrix)
+        floor = jnp.where(moves, floor, 1)
         factor = jax.scipy.linalg.cho_factor(gram + floor * jnp.eye(n, dtype=x.dtype))
         v = begin
         for _ in range(4):
             v = jax.scipy.linalg.cho_solve(factor, v)
             v = v / jnp.sqrt(jnp.sum(v * v))
-        least = jnp.sqrt(jnp.sum((matrix @ v) ** 2))
-        typical = jnp.sqrt(jnp.trace(gram) / n)
+        least = size * jnp.sqrt(jnp.sum((matrix @ v) ** 2))
+        typical = size * jnp.sqrt(jnp.trace(gram) / n)
         return jacobian, least, typical, v
 
     return jax.vmap(at)(x)

@@ -9,13 +9,17 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import ArrayLike
 
+from .activity import refuse_masked
+
 Result = jax.Array | np.ndarray | np.floating
 
 
-def _floats(*values: ArrayLike) -> tuple[Any, list[Any]]:
+def _floats(**values: ArrayLike) -> tuple[Any, list[Any]]:
     """The namespace to compute in, JAX's if any value is JAX's, and the values as floats there."""
-    xp = jnp if any(isinstance(value, jax.Array) for value in values) else np
-    arrays = [xp.asarray(value) for value in values]
+    for name, value in values.items():
+        refuse_masked(value, name)
+    xp = jnp if any(isinstance(value, jax.Array) for value in values.values()) else np
+    arrays = [xp.asarray(value) for value in values.values()]
     return xp, [a if xp.issubdtype(a.dtype, xp.floating) else a * 1.0 for a in arrays]
 
 
@@ -53,7 +57,7 @@ def ramp_crossing_times(
     """
     if not 0 < fraction < 1:
         raise ValueError(f"fraction must be between 0 and 1, got {fraction}.")
-    xp, (y,) = _floats(outputs)
+    xp, (y,) = _floats(outputs=outputs)
     if y.ndim == 3 and y.shape[-1] == 1:
         y = y[..., 0]
     if y.ndim not in (1, 2) or y.shape[-1] == 0:
@@ -68,10 +72,12 @@ def ramp_crossing_times(
         steps = np.asarray(go)
         if not (np.all(steps == np.round(steps)) and np.all((steps >= 0) & (steps < n_steps))):
             raise ValueError(f"go must hold steps from 0 to {n_steps - 1}, got {go}.")
+    refuse_masked(go, "go")
     start = xp.asarray(go)
     if peak is None:
         top = xp.max(y, axis=-1)
     else:
+        refuse_masked(peak, "peak")
         if np.shape(peak) not in ((), trials):
             raise ValueError(f"peak must have shape () or {trials}, got {np.shape(peak)}.")
         top = xp.broadcast_to(xp.asarray(peak, dtype=y.dtype), trials)
@@ -94,7 +100,7 @@ def circular_difference(a: ArrayLike, b: ArrayLike, *, period: float | int = tau
     **Returns:** values between `-period / 2` and `period / 2`; NaN where either angle is NaN.
     """
     _check_period(period)
-    xp, (to, origin) = _floats(a, b)
+    xp, (to, origin) = _floats(a=a, b=b)
     delta = (to - origin) * (tau / period)
     return xp.arctan2(xp.sin(delta), xp.cos(delta)) * (period / tau)
 
@@ -106,7 +112,7 @@ def circular_distance(a: ArrayLike, b: ArrayLike, *, period: float | int = tau) 
 
     **Returns:** values from 0 to `period / 2`; NaN where either angle is NaN.
     """
-    xp, (difference,) = _floats(circular_difference(a, b, period=period))
+    xp, (difference,) = _floats(difference=circular_difference(a, b, period=period))
     return xp.abs(difference)
 
 
@@ -126,7 +132,7 @@ def circular_mean(angles: ArrayLike, *, axis: int = -1, period: float | int = ta
     are not known, those give NaN).
     """
     _check_period(period)
-    xp, (values,) = _floats(angles)
+    xp, (values,) = _floats(angles=angles)
     if values.ndim == 0 or values.shape[axis] == 0:
         raise ValueError(f"angles must hold at least one angle along axis {axis}.")
     if not isinstance(angles, Tracer) and not np.all(np.isfinite(values)):
@@ -151,7 +157,7 @@ def decode_angle(sine: ArrayLike, cosine: ArrayLike) -> Result:
 
     **Returns:** radians between -pi and pi; NaN where both are 0 and where either is NaN.
     """
-    xp, (s, c) = _floats(sine, cosine)
+    xp, (s, c) = _floats(sine=sine, cosine=cosine)
     nowhere = (s == 0) & (c == 0)
     return xp.where(nowhere, xp.nan, xp.arctan2(s, xp.where(nowhere, 1, c)))
 
@@ -174,7 +180,7 @@ def angular_accuracy(
     **Raises:** `ValueError` for shapes that do not fit, no responses, or a right angle that is
     not finite.
     """
-    xp, (response, right) = _floats(outputs, angle)
+    xp, (response, right) = _floats(outputs=outputs, angle=angle)
     if response.shape != (*right.shape, 2) or response.size == 0:
         raise ValueError(
             "outputs must have the shape of angle and a last axis of (sine, cosine), not empty; "

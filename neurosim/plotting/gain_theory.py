@@ -1,5 +1,6 @@
 """Figures of the closed-form theory of gain-modulated low-rank networks."""
 
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ def plot_mode_decay(
     `ts` `(time,)` in ms; the mappings go from a name to `(time,)`.
     """
     every = max(1, len(ts) // 25)
-    for name, colour in zip(theory, PALETTE):
+    for name, colour in zip(theory, cycle(PALETTE)):
         ax.plot(ts, theory[name], color=colour, label=name)
         ax.plot(ts[::every], simulated[name][::every], "o", color=colour, ms=2.5, ls="none")
     ax.set_yscale("log")
@@ -34,7 +35,7 @@ def plot_required_gains(ax: Any, ts: np.ndarray, gains: np.ndarray, intervals: n
     """
     for interval, gain, colour in zip(intervals, gains, ordered_colours(len(intervals))):
         ax.plot(ts, gain, color=colour, label=f"{interval:g} ms")
-    top = max(1.2, float(np.nanmax(gains)) * 1.05)
+    top = max(1.2, float(np.max(gains, where=np.isfinite(gains), initial=0)) * 1.05)
     ax.axhspan(1, top, color="0.9", lw=0)
     ax.text(ts[-1], 1.02, "not realisable", ha="right", va="bottom", color="0.4", fontsize=7)
     ax.set_ylim(0, top)
@@ -45,7 +46,7 @@ def plot_required_gains(ax: Any, ts: np.ndarray, gains: np.ndarray, intervals: n
 
 
 def plot_feasibility(
-    ax: Any, intervals: np.ndarray, minimum_overlap: np.ndarray, chosen: float
+    ax: Any, intervals: np.ndarray, minimum_overlap: np.ndarray, chosen: float | int
 ) -> Any:
     """Smallest overlap l.r that lets gains below 1 make a ramp of each length (ms)."""
     ax.plot(intervals, minimum_overlap, color=PALETTE[0])
@@ -66,7 +67,7 @@ def plot_bifurcation(
 
     `gains`, `branch`: `(n,)`, the non-negative branch; `simulated`: gains and final overlaps.
     """
-    critical = gains[np.flatnonzero(branch > 0)[0]] if (branch > 0).any() else np.nan
+    critical = gains[np.flatnonzero(branch > 0)[0]] if (branch > 0).any() else np.inf
     upper = np.where(gains >= critical, branch, np.nan)
     ax.plot(gains, upper, color=PALETTE[0], label="stable (mean field)")
     ax.plot(gains, -upper, color=PALETTE[0])

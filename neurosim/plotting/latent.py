@@ -1,5 +1,6 @@
 """Trajectories in a plane of latent coordinates, with fixed points."""
 
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ def plot_latent_trajectories(
         colours = ordered_colours(len(latents))
     for trial, colour in zip(latents, colours):
         ax.plot(trial[:, 0], trial[:, 1], color=colour, lw=0.9)
-    for (name, indices), marker in zip((events or {}).items(), "osv^D"):
+    for (name, indices), marker in zip((events or {}).items(), cycle("osv^D")):
         at = latents[np.arange(len(latents)), indices]
         ax.plot(at[:, 0], at[:, 1], marker, color="0.3", ms=3, mfc="white", label=name, ls="none")
     if fixed_points is not None and len(fixed_points):

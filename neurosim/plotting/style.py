@@ -45,7 +45,9 @@ def ordered_colours(n: int) -> Any:
     return mpl.colormaps[SEQUENTIAL](np.linspace(0.0, 0.9, max(n, 1)))
 
 
-def new_figure(width: float, height: float, rows: int = 1, columns: int = 1, **kwargs: Any) -> Any:
+def new_figure(
+    width: float | int, height: float | int, rows: int = 1, columns: int = 1, **kwargs: Any
+) -> Any:
     """A figure and its axes, `(figure, axes)`, sized in inches, that no GUI needs to close."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

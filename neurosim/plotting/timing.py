@@ -1,10 +1,19 @@
 """Figures of interval timing: ramps, crossing times, gains aligned to events."""
 
+from itertools import cycle
 from typing import Any
 
 import numpy as np
 
+from .across_seeds import across_seeds
 from .style import PALETTE, ordered_colours
+
+
+def _by_interval(intervals: Any) -> zip:
+    """Trials in the order of their intervals, each with the colour of its interval."""
+    lengths, rank = np.unique(np.asarray(intervals), return_inverse=True)
+    order = np.argsort(rank, kind="stable")
+    return zip(order, ordered_colours(len(lengths))[rank[order]])
 
 
 def plot_ramps(
@@ -26,9 +35,7 @@ def plot_ramps(
 
     **Returns:** the `Axes`.
     """
-    colours = ordered_colours(len(intervals))
-    order = np.argsort(intervals)
-    for trial, colour in zip(order, colours):
+    for trial, colour in _by_interval(intervals):
         aligned = ts - go[trial]
         ax.plot(aligned, targets[trial], color=colour, ls=":", lw=0.8)
         ax.plot(aligned, outputs[trial], color=colour, label=f"{intervals[trial]:g}")
@@ -54,12 +61,8 @@ def plot_crossing_times(
     **Returns:** the `Axes`.
     """
     ax.plot(intervals, ideal, color="0.5", ls="--", lw=0.8, label="target")
-    for (name, values), colour in zip(crossings.items(), PALETTE * 2):
-        known = np.isfinite(values)
-        median = np.array(
-            [np.median(v[k]) if k.any() else np.nan for v, k in zip(values.T, known.T)]
-        )
-        ax.plot(intervals, median, color=colour, marker="o", ms=3, label=name)
+    for (name, values), colour in zip(crossings.items(), cycle(PALETTE)):
+        ax.plot(intervals, across_seeds(values).median, color=colour, marker="o", ms=3, label=name)
         if values.shape[0] > 1:
             for seed in values:
                 ax.plot(intervals, seed, color=colour, lw=0.4, alpha=0.6)
@@ -83,24 +86,23 @@ def plot_aligned_gains(
 
     **Returns:** the `Axes`.
     """
-    colours = ordered_colours(len(intervals))
-    order = np.argsort(intervals)
-    for k, ax in enumerate(np.atleast_1d(axes)):
-        for trial, colour in zip(order, colours):
+    for k, ax in enumerate(np.ravel(axes)):
+        for trial, colour in _by_interval(intervals):
             ax.plot(ts - events[trial], gains[trial, :, k], color=colour, lw=1)
         ax.axvline(0, color="0.7", lw=0.6)
         ax.set_title(f"$s_{k + 1}$")
     return axes
 
 
-def add_interval_bar(figure: Any, axes: Any, intervals: np.ndarray) -> Any:
+def add_interval_bar(figure: Any, axes: Any, intervals: Any) -> Any:
     """A colour bar that reads the colours of ordered intervals, in ms."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import BoundaryNorm, ListedColormap
 
-    values = np.sort(np.asarray(intervals, dtype=float))
+    values = np.unique(np.asarray(intervals, dtype=float))
     middle = (values[1:] + values[:-1]) / 2
-    step = np.diff(values).mean() if len(values) > 1 else 1.0
+    # A single interval has no neighbours to be told from: any width will do.
+    step = np.diff(values).mean() if len(values) > 1 else abs(values[0]) / 10 or 1.0
     bounds = np.concatenate([[values[0] - step / 2], middle, [values[-1] + step / 2]])
     colours = ListedColormap(ordered_colours(len(values)))
     mappable = ScalarMappable(BoundaryNorm(bounds, len(values)), colours)

@@ -5,13 +5,17 @@ from math import isfinite
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from neurosim.kernels import check_dt
 
-from .constants import constant, integers, optional
+from .constants import constant, integer, integers, optional
 from .task import Task, Trials
-from .trial_keys import trial_keys
+from .trial_keys import check_batch_size, trial_keys
+
+#: The sampler's bounds: the upper one is exclusive, and has to be a 32-bit integer itself.
+_LOWEST, _HIGHEST = -(2**31), 2**31 - 2
 
 
 class ElementFinder(Task):
@@ -23,7 +27,8 @@ class ElementFinder(Task):
 
     - `dt`: one step, the unit of time of this task.
     - `length`: number of elements in the sequence.
-    - `low`, `high`: the smallest and the largest element.
+    - `low`, `high`: the smallest and the largest element, from -2^31 to 2^31 - 2. float32 holds
+        every integer up to 2^24, and rounds beyond.
     - `queries`: the positions to draw q from; `None` for all.
     - `fixed_value`: `None`, or the element at the position asked for, in every trial. With one
         query it holds query and answer fixed while the rest of the sequence varies.
@@ -34,10 +39,10 @@ class ElementFinder(Task):
     """
 
     dt: float = constant(1.0, float)
-    length: int = constant(25)
-    low: int = constant(-10)
-    high: int = constant(10)
-    queries: tuple[int, ...] | None = constant(None, optional(integers))
+    length: int = constant(25, integer("length"))
+    low: int = constant(-10, integer("low"))
+    high: int = constant(10, integer("high"))
+    queries: tuple[int, ...] | None = constant(None, optional(integers("queries")))
     fixed_value: float | int | None = constant(None)
 
     def __check_init__(self):
@@ -46,6 +51,11 @@ class ElementFinder(Task):
             raise ValueError(f"length must be at least 1 element, got {self.length}.")
         if self.low > self.high:
             raise ValueError(f"low must not exceed high, got {self.low} and {self.high}.")
+        if self.low < _LOWEST or self.high > _HIGHEST:
+            raise ValueError(
+                f"elements are 32-bit integers: low must be at least {_LOWEST} and high at most "
+                f"{_HIGHEST}, got {self.low} and {self.high}."
+            )
         if self.queries is not None:
             if not self.queries:
                 raise ValueError("queries must hold at least one position, got none.")
@@ -79,19 +89,19 @@ class ElementFinder(Task):
             return 0.0
         return ((self.high - self.low + 1) ** 2 - 1) / 12
 
-    def sample(self, key: PRNGKeyArray, batch_size: int) -> Trials:
+    def sample(self, key: PRNGKeyArray, batch_size: int | np.integer) -> Trials:
         """Draw trials: query and elements, each independently and uniformly.
 
         **Arguments:**
 
         - `key`: of the batch; trial i is the same in a larger batch.
-        - `batch_size`: number of trials; a Python `int`, static under `jit`.
+        - `batch_size`: number of trials, static under `jit`.
 
         **Returns:** the trials.
 
-        **Raises:** `ValueError` for an empty batch.
+        **Raises:** `ValueError` for an empty batch, or a size that is no whole number.
         """
-        return self._sample(key, batch_size)
+        return self._sample(key, check_batch_size(batch_size))
 
     @eqx.filter_jit
     def _sample(self, key: PRNGKeyArray, batch_size: int) -> Trials:

@@ -6,13 +6,14 @@ from typing import Literal
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from neurosim.kernels import check_dt, steps_in
 
-from .constants import constant
+from .constants import constant, integer
 from .task import Task, Trials
-from .trial_keys import trial_keys
+from .trial_keys import check_batch_size, trial_keys
 
 
 class FlipFlop(Task):
@@ -45,7 +46,7 @@ class FlipFlop(Task):
     """
 
     dt: float = constant(10.0, float)
-    n_bits: int = constant(3)
+    n_bits: int = constant(3, integer("n_bits"))
     duration: float = constant(2000.0, float)
     pulse_prob: float = constant(0.02, float)
     amplitude: float = constant(1.0, float)
@@ -94,19 +95,19 @@ class FlipFlop(Task):
         """Number of time steps in every trial."""
         return self._steps("duration")
 
-    def sample(self, key: PRNGKeyArray, batch_size: int) -> Trials:
+    def sample(self, key: PRNGKeyArray, batch_size: int | np.integer) -> Trials:
         """Draw trials: when each channel pulses, and with which signs.
 
         **Arguments:**
 
         - `key`: of the batch; trial i is the same in a larger batch.
-        - `batch_size`: number of trials; a Python `int`, static under `jit`.
+        - `batch_size`: number of trials, static under `jit`.
 
         **Returns:** the trials.
 
-        **Raises:** `ValueError` for an empty batch.
+        **Raises:** `ValueError` for an empty batch, or a size that is no whole number.
         """
-        return self._sample(key, batch_size)
+        return self._sample(key, check_batch_size(batch_size))
 
     @eqx.filter_jit
     def _sample(self, key: PRNGKeyArray, batch_size: int) -> Trials:

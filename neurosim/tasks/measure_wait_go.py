@@ -9,13 +9,14 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, PRNGKeyArray
+from jaxtyping import ArrayLike, PRNGKeyArray
 
 from neurosim.kernels import check_dt, steps_in
 
 from .constants import constant, number_or_pair, numbers, optional, pair, rows
+from .measure_wait_go_trials import Schedule, render_trials
 from .task import Task, Trials
-from .trial_keys import trial_keys
+from .trial_keys import check_batch_size, trial_keys
 
 Row = tuple[float, ...]
 
@@ -62,19 +63,19 @@ class MeasureWaitGo(Task):
     """
 
     dt: float = constant(10.0, float)
-    intervals: Row | tuple[Row, ...] = constant((120.0, 140.0, 160.0, 180.0), rows)
-    onsets: Row = constant(tuple(10.0 * step for step in range(10, 20)), numbers)
-    delay: float | tuple[float, float] = constant(150.0, number_or_pair)
+    intervals: Row | tuple[Row, ...] = constant((120.0, 140.0, 160.0, 180.0), rows("intervals"))
+    onsets: Row = constant(tuple(10.0 * step for step in range(10, 20)), numbers("onsets"))
+    delay: float | tuple[float, float] = constant(150.0, number_or_pair("delay"))
     duration: float = constant(1100.0, float)
     amplitude: float = constant(10.0, float)
     pulse_width: float | None = constant(None, optional(float))
-    ramp: tuple[float, float] = constant((-0.5, 0.5), pair)
+    ramp: tuple[float, float] = constant((-0.5, 0.5), pair("ramp"))
     onset_jitter: float = constant(0.0, float)
     catch_prob: float = constant(0.0, float)
     blank_prob: float = constant(0.0, float)
     noise_std: float = constant(0.0, float)
     mask_pad: float | None = constant(None, optional(float))
-    context: tuple[float, float] | None = constant(None, optional(pair))
+    context: tuple[float, float] | None = constant(None, optional(pair("context")))
     rounding: Literal["refuse", "nearest"] = constant("refuse")
 
     @classmethod
@@ -152,19 +153,19 @@ class MeasureWaitGo(Task):
         """Number of time steps in every trial."""
         return self._steps("duration", (self.duration,))[0]
 
-    def sample(self, key: PRNGKeyArray, batch_size: int) -> Trials:
+    def sample(self, key: PRNGKeyArray, batch_size: int | np.integer) -> Trials:
         """Draw trials: interval, onset, delay, jitter and catch, each independently and uniformly.
 
         **Arguments:**
 
         - `key`: of the batch; trial i is the same in a larger batch.
-        - `batch_size`: number of trials; a Python `int`, static under `jit`.
+        - `batch_size`: number of trials, static under `jit`.
 
         **Returns:** the trials.
 
-        **Raises:** `ValueError` for an empty batch.
+        **Raises:** `ValueError` for an empty batch, or a size that is no whole number.
         """
-        return self._sample(key, batch_size)
+        return self._sample(key, check_batch_size(batch_size))
 
     @eqx.filter_jit
     def _sample(self, key: PRNGKeyArray, batch_size: int) -> Trials:
@@ -185,9 +186,11 @@ class MeasureWaitGo(Task):
             no_go, blank = jax.random.uniform(chance_key, (2,)) < jnp.array(
                 [self.catch_prob, self.blank_prob]
             )
-            return onsets[onset] + shift, intervals[cell], delay, contexts[cell], no_go, blank
+            return Schedule(
+                onsets[onset] + shift, intervals[cell], delay, contexts[cell], no_go, blank
+            )
 
-        trials = self._render(*jax.vmap(draw)(keys[:, 0]), longest=max(self._cells[0]))
+        trials = self._render(jax.vmap(draw)(keys[:, 0]), longest=max(self._cells[0]))
         if self.noise_std == 0:
             return trials
         draw_noise = partial(jax.random.normal, shape=trials.inputs.shape[1:])
@@ -228,10 +231,10 @@ class MeasureWaitGo(Task):
 
         **Raises:** `ValueError` where a trial does not fit in `duration`.
         """
-        steps = self._interval_steps(numbers(intervals))
+        steps = self._interval_steps(numbers("intervals")(intervals))
         if onset is None:
             onset = self.onsets[len(self.onsets) // 2]
-        start = self._steps("onset", numbers(onset))[0]
+        start = self._steps("onset", (float(onset),))[0]
         self._check_fits(start, max(steps), sum(self._delay_range) // 2)
         if self.context is None:
             if context is not None:
@@ -306,57 +309,18 @@ class MeasureWaitGo(Task):
         delay = np.full_like(interval, sum(self._delay_range) // 2)
         never = np.zeros(len(interval), dtype=bool)
         arrays = (jnp.asarray(a) for a in (onset, interval, delay, context, never, never))
-        return self._render(*arrays, longest=max(interval))
+        return self._render(Schedule(*arrays), longest=max(interval))
 
-    def _render(
-        self,
-        onset: Array,
-        interval: Array,
-        delay: Array,
-        context: Array,
-        no_go: Array,
-        blank: Array,
-        longest: ArrayLike,
-    ) -> Trials:
-        """Trials from their times in steps; every argument but the last is `(batch,)`."""
-        dtype = jnp.result_type(float)
-        wait = onset + interval
-        go = wait + delay
-        catch = no_go | blank
-        t = jnp.arange(self.n_steps)
-
-        since_cue = t[:, None] - jnp.stack([onset, wait, go], axis=-1)[:, None, :]
-        shown = jnp.stack([~blank, ~blank, ~catch], axis=-1)[:, None, :]
-        pulse = shown & (since_cue >= 0) & (since_cue < self._pulse_steps)
-        inputs = jnp.where(pulse, self.amplitude, 0.0).astype(dtype)
-        if self.context is not None:
-            tonic = jnp.broadcast_to(context[:, None, None], (*inputs.shape[:2], 1))
-            inputs = jnp.concatenate([inputs, tonic.astype(dtype)], axis=-1)
-
-        since_go = (t - go[:, None])[..., None]
-        start, end = self.ramp
-        progress = jnp.clip(since_go.astype(dtype) / interval[:, None, None], 0, 1)
-        targets = start + (end - start) * jnp.where(catch[:, None, None], 0, progress)
-
-        counted = jnp.ones_like(since_go, dtype=bool)
-        if self.mask_pad is not None:
-            pad = self._steps("mask_pad", (self.mask_pad,))[0]
-            counted = (since_go >= -pad) & (since_go < longest + pad) | catch[:, None, None]
-
-        info = {
-            "measure_step": onset,
-            "wait_step": wait,
-            "go_step": go,
-            "interval_steps": interval,
-            "measure_time": onset.astype(dtype) * self.dt,
-            "wait_time": wait.astype(dtype) * self.dt,
-            "go_time": go.astype(dtype) * self.dt,
-            "interval": interval.astype(dtype) * self.dt,
-            "delay": delay.astype(dtype) * self.dt,
-            "pulse_width": jnp.full(onset.shape, self._pulse_steps * self.dt, dtype),
-            "catch": catch,
-            "blank": blank,
-        }
-        if self.context is not None:
-            info["context"] = context.astype(dtype)
-        return Trials(inputs, targets.astype(dtype), counted.astype(dtype), info)
+    def _render(self, schedule: Schedule, *, longest: ArrayLike) -> Trials:
+        pad = None if self.mask_pad is None else self._steps("mask_pad", (self.mask_pad,))[0]
+        return render_trials(
+            schedule,
+            n_steps=self.n_steps,
+            dt=self.dt,
+            pulse_steps=self._pulse_steps,
+            amplitude=self.amplitude,
+            ramp=self.ramp,
+            has_context=self.context is not None,
+            mask_pad=pad,
+            longest=longest,
+        )

@@ -28,7 +28,10 @@ class Trials(eqx.Module):
 class Task(eqx.Module):
     """A sampler of trials, every constant of which is a field.
 
-    `sample` is a pure function of its key: it can be jitted, and vmapped over keys.
+    `sample` is a pure function of its key: it can be jitted, and vmapped over keys. All of its
+    random numbers must be drawn from the key with `jax.random`. Training compiles `sample`, whose
+    Python then runs once: numbers from `numpy.random` or `random` would be drawn that once and be
+    the same in every batch after it, and nothing would say so.
     """
 
     #: The time step of the trials, in the task's unit of time.
@@ -51,4 +54,4 @@ class Task(eqx.Module):
 
     @abc.abstractmethod
     def sample(self, key: PRNGKeyArray, batch_size: int) -> Trials:
-        """Draw `batch_size` trials."""
+        """Draw `batch_size` trials, with random numbers from `key` alone."""

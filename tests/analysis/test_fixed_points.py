@@ -192,6 +192,19 @@ def test_plane_and_whole_space():
     assert whole.dimension.tolist() == [3]
 
 
+@pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.parametrize("n_starts", [1, 40])
+def test_where_nothing_moves_the_whole_space_is_one_continuum(n, n_starts, precision):
+    starts = _normal(n_starts, n)
+    for dynamics, kind in ((lambda x: x, "map"), (lambda x: 0 * x, "flow")):
+        found = find_fixed_points(dynamics, starts, kind=kind)
+        assert found.continuous.tolist() == [True]
+        assert found.dimension.tolist() == [n]
+        assert found.n_starts.tolist() == [n_starts]
+        assert len(found.members[0]) == n_starts
+        np.testing.assert_allclose(found.eigenvalues, np.full((1, n), 1.0 if kind == "map" else 0))
+
+
 def test_many_isolated_points_stay_apart(precision):
     found = find_fixed_points(jnp.sin, np.linspace(-9, 9, 80)[:, None], kind="flow")
     multiples = np.sort(found.points.ravel()) / np.pi
@@ -314,6 +327,23 @@ def test_bad_starts_are_refused(starts, message):
 def test_bad_dynamics_is_refused(dynamics, message):
     with pytest.raises(ValueError, match=message):
         find_fixed_points(dynamics, np.zeros((3, 2)), kind="map")
+
+
+@pytest.mark.parametrize(
+    ("dynamics", "shape"),
+    [
+        # NumPy instead of jax.numpy.
+        (lambda x: np.tanh(x), (5, 2)),
+        (lambda x: x if x[0] > 0 else -x, (5, 2)),
+        # States of trials and times, for a function of one state.
+        (lambda x: jnp.eye(2) @ x, (4, 5, 2)),
+        (lambda x: jnp.stack([x[1], -jnp.sin(x[0]) @ x[1]]), (4, 5, 2)),
+    ],
+)
+def test_what_cannot_take_one_state_is_told_what_it_gets(dynamics, shape):
+    message = rf"one state of shape \({shape[1]}.*jax.numpy.*starts are \(start, n\)"
+    with pytest.raises(ValueError, match=message):
+        find_fixed_points(dynamics, np.ones(shape), kind="map")
 
 
 def test_bad_options_are_refused():

@@ -1,5 +1,6 @@
 import jax
 import jax.numpy as jnp
+import jaxtyping
 import numpy as np
 import pytest
 
@@ -215,6 +216,26 @@ def test_bad_arguments_are_refused():
         PCA(2).fit(X).inverse_transform(X)
     with pytest.raises(ValueError, match="one shape"):
         explained_variance(X, X[0])
+    with pytest.raises(ValueError, match=r"second argument is the activity.*not its components"):
+        explained_variance(X, PCA(2).fit(X).components_)
+
+
+@pytest.fixture
+def unchecked_signatures():
+    """Leaves refusing to the functions themselves, as for users, who have no type checker."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.mark.usefixtures("unchecked_signatures")
+@pytest.mark.parametrize("n", [2.0, 0.95, "mle"])
+def test_numbers_of_components_are_whole(n):
+    X = np.random.default_rng(0).normal(size=(20, 4))
+    for fit in (lambda: PCA(n).fit(X), lambda: principal_axes(X, n_components=n)):
+        with pytest.raises(ValueError, match=f"n_components must be a whole number.*{n!r}"):
+            fit()
+    assert PCA(np.int64(2)).fit(X).components_.shape == (2, 4)
 
 
 def test_follows_the_estimator_protocol():

@@ -68,6 +68,20 @@ def test_a_trial_does_not_change_when_the_batch_grows():
     assert len(np.unique(np.asarray(many.inputs[..., 0]), axis=0)) == 9
 
 
+def test_the_widest_range_is_drawn_evenly():
+    task = ElementFinder(length=100, low=-(2**31), high=2**31 - 2)
+    elements = np.asarray(task.sample(jax.random.key(0), 20).inputs[:, 1:], dtype=float)
+    # Uniform: each eighth of the range holds an eighth of 2000, four standard deviations.
+    counts = np.histogram(elements, bins=8, range=(-(2.0**31), 2.0**31))[0]
+    assert np.all(np.abs(counts - 250) < 4 * (2000 / 8 * 7 / 8) ** 0.5)
+
+
+def test_whole_numbers_may_be_of_any_kind():
+    task = ElementFinder(length=np.int32(3), low=np.int64(-2), high=jnp.asarray(2))
+    assert task == ElementFinder(length=3, low=-2, high=2)
+    assert hash(task) == hash(ElementFinder(length=3, low=-2, high=2))
+
+
 def test_sample_can_be_vmapped_over_keys():
     task, keys = ElementFinder(length=4), jax.random.split(jax.random.key(0), 3)
     both = jax.vmap(lambda key: task.sample(key, 2))(keys)
@@ -90,14 +104,17 @@ def test_double_precision():
         ({"queries": [0, 25]}, "queries must be positions from 0 to 24"),
         ({"queries": [-1]}, "queries must be positions"),
         ({"queries": [1.5]}, "whole numbers"),
+        ({"queries": [float("nan")]}, "queries must be whole numbers"),
         ({"fixed_value": float("nan")}, "fixed_value must be finite"),
+        ({"low": 0.5}, "low must be a whole number"),
+        ({"high": 3.0}, "high must be a whole number"),
+        ({"length": 3.0}, "length must be a whole number"),
+        ({"length": "3"}, "length must be a whole number"),
+        ({"low": 0, "high": 2**31 - 1}, "32-bit integers"),
+        ({"low": -(2**31) - 1}, "32-bit integers"),
+        ({"high": 10**12}, "32-bit integers"),
     ],
 )
 def test_bad_fields_are_named(fields, message):
     with pytest.raises(ValueError, match=message):
         ElementFinder(**fields)
-
-
-def test_empty_batch():
-    with pytest.raises(ValueError, match="empty batch"):
-        ElementFinder().sample(jax.random.key(0), 0)

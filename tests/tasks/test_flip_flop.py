@@ -125,6 +125,9 @@ def test_times_off_the_grid_are_refused_or_rounded_on_request():
     [
         ({"dt": 0}, "dt must be"),
         ({"n_bits": 0}, "n_bits must be"),
+        ({"n_bits": 3.0}, "n_bits must be a whole number"),
+        ({"n_bits": 0.5}, "n_bits must be a whole number"),
+        ({"n_bits": [3]}, "n_bits must be a whole number"),
         ({"pulse_prob": 1.5}, "pulse_prob must be in"),
         ({"pulse_prob": float("nan")}, "pulse_prob must be in"),
         ({"amplitude": float("nan")}, "amplitude must be finite"),
@@ -138,8 +141,3 @@ def test_times_off_the_grid_are_refused_or_rounded_on_request():
 def test_bad_fields_are_named(fields, message):
     with pytest.raises(ValueError, match=message):
         FlipFlop(**fields)
-
-
-def test_empty_batch():
-    with pytest.raises(ValueError, match="empty batch"):
-        FlipFlop().sample(jax.random.key(0), 0)

@@ -83,6 +83,13 @@ def test_trial_exactly_long_enough():
         dataclasses.replace(task, duration=490)
 
 
+def test_a_single_time_counts_as_a_row():
+    task = MeasureWaitGo(intervals=120.0, onsets=np.int64(100))
+    assert task == MeasureWaitGo(intervals=[120], onsets=[100])
+    assert task.grid().inputs.shape == (1, 110, 3)
+    assert MeasureWaitGo(intervals=np.array(120)) == MeasureWaitGo(intervals=[120])
+
+
 def test_contexts_are_crossed_with_all_their_intervals():
     task = MeasureWaitGo(intervals=[[120, 140], [160, 180]], context=(0, 0.1))
     trials = task.grid()
@@ -234,16 +241,17 @@ def test_step_lengths_that_are_not_binary_fractions():
         ({"pulse_width": 0}, "pulse_width must be at least one step"),
         ({"mask_pad": -10}, "mask_pad must not be negative"),
         ({"context": (0, float("nan"))}, "context must be finite"),
+        ({"context": 0.1}, "context must be two numbers"),
+        ({"ramp": 0.5}, "ramp must be two numbers"),
+        ({"delay": (1, 2, 3)}, "delay must be one number or two"),
+        ({"intervals": [120, [140, 160]]}, "intervals must be a row of numbers, or several rows"),
+        ({"intervals": [[[120]]]}, "intervals must be a row of numbers, or several rows"),
+        ({"onsets": [[100, 110]]}, "onsets must be a row of numbers"),
     ],
 )
 def test_bad_fields_are_named(fields, message):
     with pytest.raises(ValueError, match=message):
         MeasureWaitGo(**fields)
-
-
-def test_empty_batch():
-    with pytest.raises(ValueError, match="empty batch"):
-        MeasureWaitGo().sample(jax.random.key(0), 0)
 
 
 def test_a_task_is_all_constants():
