@@ -9,6 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from ..training.run_lock import hold_run_lock
 from .run_directory import RunDirectory, read_json, stored_config
 
 
@@ -81,28 +82,30 @@ def run_experiment(
 
     **Returns:** the `Result`.
 
-    **Raises:** `ValueError` for a folder that cannot serve, and whatever the run raises;
+    **Raises:** `ValueError` for a folder that cannot serve or that another process writes to, and
+    whatever the run raises;
     `KeyboardInterrupt` after Ctrl-C, when what was done is saved.
     """
     directory = RunDirectory(run_dir, experiment.name, config, resume=resume)
     if resume and (directory.path / "results.json").exists():
         return load_result(directory.path, experiment)
-    directory.set_status("running")
-    try:
-        result = experiment.run(config, directory=directory, resume=resume, progress=progress)
-        # Figures before results: a run that has results has everything.
-        directory.save_figures(experiment.plot(result))
-        directory.save_results(
-            {"summary": result.summary, "table": result.table}, arrays=result.arrays
-        )
-    except KeyboardInterrupt:
-        directory.set_status("interrupted")
-        raise
-    except BaseException as error:
-        directory.set_status("failed", error=f"{type(error).__name__}: {error}")
-        raise
-    directory.set_status("done")
-    return result
+    with hold_run_lock(directory.path):
+        directory.set_status("running")
+        try:
+            result = experiment.run(config, directory=directory, resume=resume, progress=progress)
+            # Figures before results: a run that has results has everything.
+            directory.save_figures(experiment.plot(result))
+            directory.save_results(
+                {"summary": result.summary, "table": result.table}, arrays=result.arrays
+            )
+        except KeyboardInterrupt:
+            directory.set_status("interrupted")
+            raise
+        except BaseException as error:
+            directory.set_status("failed", error=f"{type(error).__name__}: {error}")
+            raise
+        directory.set_status("done")
+        return result
 
 
 def load_result(run_dir: str | os.PathLike[str], experiment: Experiment) -> Result:

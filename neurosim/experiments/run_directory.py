@@ -13,6 +13,7 @@ import jax
 import numpy as np
 
 from ..training import environment, write_bytes_atomic, write_json_atomic
+from ..training.run_lock import is_locked
 
 
 def run_environment() -> dict[str, Any]:
@@ -130,12 +131,14 @@ def new_run_path(root: str | os.PathLike[str], experiment: str, preset: str) -> 
 def latest_unfinished(root: str | os.PathLike[str], experiment: str, preset: str) -> Path | None:
     """The newest folder of an experiment and preset whose run was cut short: killed or interrupted.
 
-    One that failed by an error of its own is not among them: it would fail again.
+    One that failed by an error of its own is not among them: it would fail again. Nor is one that
+    is still running.
     """
     for path in sorted((Path(root) / experiment).glob(f"{preset}-*"), reverse=True):
         status = path / "status.json"
         state = read_json(status).get("status") if status.exists() else "running"
-        if (path / "config.json").exists() and state in ("running", "interrupted"):
+        cut_short = state in ("running", "interrupted") and not is_locked(path)
+        if (path / "config.json").exists() and cut_short:
             return path
     return None
 

@@ -15,6 +15,7 @@ from neurosim.experiments.run_directory import (
     new_run_path,
     to_jsonable,
 )
+from neurosim.training.run_lock import hold_run_lock
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,3 +102,15 @@ def test_paths_are_never_given_twice(tmp_path):
     assert latest_unfinished(tmp_path, "toy", "quick") is None
     RunDirectory(paths[1], "toy", Outer(), resume=False)
     assert latest_unfinished(tmp_path, "toy", "quick") == paths[1]
+
+
+def test_one_writer_at_a_time(tmp_path):
+    RunDirectory(tmp_path / "toy" / "quick-001", "toy", Outer(), resume=False)
+    path = tmp_path / "toy" / "quick-001"
+    assert latest_unfinished(tmp_path, "toy", "quick") == path
+    with hold_run_lock(path):
+        assert latest_unfinished(tmp_path, "toy", "quick") is None
+        with pytest.raises(ValueError, match="is being written by another process"):
+            run_experiment(EXPERIMENT, Outer(), run_dir=path, resume=True)
+    result = run_experiment(EXPERIMENT, Outer(), run_dir=path, resume=True)
+    assert result.table == "table"
