@@ -36,7 +36,7 @@ def simulate(
     batch_size: int | None = None,
     initial_state: Any = None,
     solver: diffrax.AbstractSolver | None = None,
-    substeps: int = 1,
+    substeps: int | np.integer = 1,
     stepsize_controller: diffrax.AbstractStepSizeController | None = None,
     adjoint: diffrax.AbstractAdjoint | None = None,
     max_steps: int = 4096,

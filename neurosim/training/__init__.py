@@ -27,6 +27,7 @@ from .losses import (
     weighted_sum,
 )
 from .parameter_count import match_width, parameter_count
+from .run_lock import hold_run_lock, is_locked
 from .stages import Stage, staged
 from .trainable import trainable_leaves
 from .update_rule import Objective, OptaxRule, UpdateInfo, UpdateRule
@@ -51,6 +52,8 @@ __all__ = [
     "environment",
     "fit",
     "fit_ensemble",
+    "hold_run_lock",
+    "is_locked",
     "load_checkpoint",
     "load_model",
     "masked_mse",

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, PyTree
 
+from .checkpoint import read_checkpoint_header
 from .trainable import leaf_names
 
 
@@ -32,6 +33,37 @@ class TrainingDiverged(ArithmeticError):
         self.quantity = quantity
         self.checkpoint = checkpoint
         self.members = members
+
+
+def diverged(
+    step: int, quantity: str, *, last: Path | None, members: tuple[int, ...], throw: bool
+) -> TrainingDiverged:
+    """The error that names step, quantity, members and the last good checkpoint.
+
+    **Arguments:**
+
+    - `last`: where the last checkpoint would be.
+    - `members`: of an ensemble, the members that diverged.
+    - `throw`: whether the others were stopped on purpose.
+    """
+    checkpoint = None
+    where = "No checkpoint had been written."
+    if last is not None and last.exists():
+        checkpoint = last
+        at = read_checkpoint_header(checkpoint)["step"]
+        where = f"The last good checkpoint is {checkpoint} (step {at})."
+    who = ""
+    if members:
+        who = f" in member {members[0]}" if len(members) == 1 else f" in members {members}"
+        if throw:
+            where += " With throw=False the other members go on."
+    return TrainingDiverged(
+        f"Training diverged at step {step}{who}: {quantity} is not finite. {where}",
+        step=step,
+        quantity=quantity,
+        checkpoint=checkpoint,
+        members=members,
+    )
 
 
 def quantities(params: PyTree) -> list[str]:

@@ -18,8 +18,9 @@ from ..tasks import Task, Trials
 from .constraints import Constraint, admissible_start
 from .fit import FitResult
 from .losses import Loss, mean_squared_error
+from .schedule import Count, checked_count, checked_schedule
 from .trainable import Trainable
-from .training_checks import checked_schedule, checked_setup
+from .training_checks import check_key, check_validation, checked_setup
 from .training_loop import run_training
 from .update_rule import UpdateRule
 
@@ -78,7 +79,7 @@ class EnsembleResult:
         )
 
 
-def member_keys(key: PRNGKeyArray, n_seeds: int) -> Array:
+def member_keys(key: PRNGKeyArray, n_seeds: Count) -> Array:
     """The key of each member of an ensemble; that of member i does not depend on their number."""
     return jax.vmap(jax.random.fold_in, in_axes=(None, 0))(key, jnp.arange(n_seeds))
 
@@ -87,21 +88,21 @@ def fit_ensemble(
     make_model: Callable[[PRNGKeyArray], Dynamics],
     task: Task | Trials,
     *,
-    n_seeds: int,
+    n_seeds: Count,
     key: PRNGKeyArray,
     optimizer: optax.GradientTransformation | UpdateRule,
-    steps: int,
-    batch_size: int | None = None,
+    steps: Count,
+    batch_size: Count | None = None,
     loss: Loss = mean_squared_error,
     dt: float | int | None = None,
     trainable: Trainable = None,
     constraints: Constraint | Sequence[Constraint] = (),
     simulate_options: dict[str, Any] | None = None,
     validation: Task | Trials | None = None,
-    validate_every: int | None = None,
+    validate_every: Count | None = None,
     metrics: dict[str, Callable[..., Any]] | None = None,
-    log_every: int = 100,
-    checkpoint_every: int | None = None,
+    log_every: Count = 100,
+    checkpoint_every: Count | None = None,
     run_dir: str | os.PathLike[str] | None = None,
     resume: bool = False,
     config: dict[str, Any] | None = None,
@@ -130,8 +131,8 @@ def fit_ensemble(
 
     **Raises:** as `fit`.
     """
-    if n_seeds < 1:
-        raise ValueError(f"n_seeds must be at least 1, got {n_seeds}.")
+    n_seeds = checked_count("n_seeds", n_seeds)
+    check_key(key)
     schedule = checked_schedule(
         steps=steps,
         log_every=log_every,
@@ -159,13 +160,14 @@ def fit_ensemble(
         constraints=constraints,
         simulate_options=simulate_options,
     )
+    check_validation(setup, schedule.validation)
     initial = _stack([admissible_start(setup.constraints, model) for model in models])
     run, frozen = run_training(setup, initial, pairs[:, 1], schedule, n_members=n_seeds)
     return EnsembleResult(
         models=eqx.combine(run.state.params, frozen),
-        best_models=eqx.combine(run.best, frozen),
-        best_losses=run.best_loss,
-        best_steps=run.best_step,
+        best_models=eqx.combine(run.best.params, frozen),
+        best_losses=run.best.loss,
+        best_steps=run.best.step,
         losses=run.losses,
         history=run.history,
         diverged_at=np.asarray(run.state.failed_at),

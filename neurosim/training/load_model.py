@@ -7,7 +7,7 @@ from typing import Any, Literal
 import equinox as eqx
 import jax
 
-from .checkpoint import load_checkpoint, read_checkpoint_header
+from .checkpoint import CheckpointError, load_checkpoint, read_checkpoint_header
 
 _PREFIX = "['model']"
 
@@ -42,6 +42,8 @@ def load_model(
     path = Path(run_dir) / "checkpoints" / which
     header = read_checkpoint_header(path)
     members = header["record"].get("members")
+    if members is not None and not isinstance(members, int):
+        raise CheckpointError(f"{path} is malformed: it says that it holds {members!r} models.")
     if members is None and member is not None:
         raise ValueError(f"{path} holds one model, not an ensemble: leave member out.")
     if members is not None and (member is None or not 0 <= member < members):

@@ -76,12 +76,12 @@ def masked_mse(
 
 def mean_squared_error(trajectory: Trajectory, trials: Trials) -> Float[Array, ""]:
     """The masked mean squared error between outputs and targets; the loss `fit` starts from."""
-    return masked_mse(trajectory.outputs, trials.targets, trials.mask)
+    return masked_mse(_outputs(trajectory), trials.targets, trials.mask)
 
 
 def sum_squared_error(trajectory: Trajectory, trials: Trials) -> Float[Array, ""]:
     """The masked squared error between outputs and targets, summed over all entries."""
-    return masked_sse(trajectory.outputs, trials.targets, trials.mask)
+    return masked_sse(_outputs(trajectory), trials.targets, trials.mask)
 
 
 def rate_norm(rates: Float[Array, "... unit"]) -> Float[Array, ""]:
@@ -151,6 +151,15 @@ def weighted_sum(*terms: tuple[float | int, Loss]) -> Loss:
         return sum(rest, first)
 
     return loss
+
+
+def _outputs(trajectory: Trajectory) -> Array:
+    if trajectory.outputs is None:
+        raise ValueError(
+            "This loss needs the outputs, and the trajectory has none: simulate with save='both' "
+            "or 'outputs'."
+        )
+    return trajectory.outputs
 
 
 def _full_mask(outputs: Values, targets: Values, mask: Values) -> Array:

@@ -31,12 +31,14 @@ class StagedState(NamedTuple):
     inner: tuple[Any, ...]
 
 
-def staged(stages: Sequence[Stage]) -> optax.GradientTransformation:
+def staged(stages: Sequence[Stage]) -> optax.GradientTransformationExtraArgs:
     """Stages of training as one Optax optimiser, for one run of `fit`.
 
     Parameters that do not move in a stage are not touched by it, weight decay included: its
     optimiser sees zero gradients for them, and their updates are zero. Every stage starts its
     optimiser afresh; moments of gradients from before would make its first updates too long.
+    Optimisers that ask for the value, the gradient or the objective (`optax.lbfgs`,
+    `optax.contrib.reduce_on_plateau`) get them, without a slope along what does not move.
 
     **Arguments:**
 
@@ -74,22 +76,39 @@ def staged(stages: Sequence[Stage]) -> optax.GradientTransformation:
         inner = tuple(stage.optimizer.init(params) for stage in stages)
         return StagedState(jnp.zeros((), jnp.int32), inner)
 
-    def branch(index):
+    def held_arguments(extra, moves):
+        held = dict(extra)
+        if "grad" in extra:
+            held["grad"] = hold(extra["grad"], moves)
+        if "value_fn" in extra:
+
+            def value_fn(params, *args, **kwargs):
+                still = jax.lax.stop_gradient(params)
+                params = jax.tree.map(lambda p, s, m: p if m else s, params, still, moves)
+                return extra["value_fn"](params, *args, **kwargs)
+
+            held["value_fn"] = value_fn
+        return held
+
+    def branch(index, extra):
         stage = stages[index]
+        optimizer = optax.with_extra_args_support(stage.optimizer)
 
         def take(updates, inner, params):
             moves = moving(stage, params)
-            updates, own = stage.optimizer.update(hold(updates, moves), inner[index], params)
+            updates, own = optimizer.update(
+                hold(updates, moves), inner[index], params, **held_arguments(extra, moves)
+            )
             return hold(updates, moves), (*inner[:index], own, *inner[index + 1 :])
 
         return take
 
-    def update(updates, state, params=None):
+    def update(updates, state, params=None, **extra):
         if params is None:
             raise ValueError("staged needs the parameters: call update(updates, state, params).")
         index = jnp.sum(state.count >= jnp.asarray(ends, jnp.int32))
-        branches = [branch(i) for i in range(len(stages))]
+        branches = [branch(i, extra) for i in range(len(stages))]
         updates, inner = jax.lax.switch(index, branches, updates, state.inner, params)
         return updates, StagedState(state.count + 1, inner)
 
-    return optax.GradientTransformation(init, update)
+    return optax.GradientTransformationExtraArgs(init, update)

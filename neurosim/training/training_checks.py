@@ -1,28 +1,27 @@
 """What `fit` refuses before it starts."""
 
-import json
-import os
+import inspect
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import PyTree
+from jaxtyping import Array, PyTree
 
 from ..kernels import check_dt
 from ..models import Dynamics, HasStep
+from ..simulate import simulate
 from ..tasks import Task, Trials
 from .constraints import Constraint
-from .schedule import Schedule
+from .schedule import Count, checked_count
 from .trainable import Trainable, leaf_names, trainable_leaves
-from .training_step import TrainingSetup
-from .update_rule import as_update_rule
+from .training_step import TrainingSetup, draw_trials, run_model
+from .trials_checks import checked_trials, refuse_not_finite
+from .update_rule import as_update_rule, called
 
 _OWN_OPTIONS = ("model", "inputs", "dt", "key", "throw", "batch_size", "initial_state")
-_OWN_RECORDS = ("step", "loss", "seconds", "validation_loss")
 
 
 def checked_setup(
@@ -30,7 +29,7 @@ def checked_setup(
     task: Task | Trials,
     *,
     optimizer: Any,
-    batch_size: int | None,
+    batch_size: Count | None,
     loss: Callable[..., Any],
     dt: float | int | None,
     trainable: Trainable,
@@ -38,20 +37,19 @@ def checked_setup(
     simulate_options: dict[str, Any] | None,
 ) -> TrainingSetup:
     """The setup of a run on one model, or `ValueError` with what is wrong with it."""
-    options = dict(simulate_options or {})
-    for name in options:
-        if name in _OWN_OPTIONS:
-            raise ValueError(f"simulate_options must not hold {name!r}: training sets it itself.")
+    options = _checked_options(simulate_options)
     _check_finite_model(model)
     if not callable(loss):
         raise ValueError(f"loss must be a function of (trajectory, trials), got {loss!r}.")
     if isinstance(constraints, Constraint):
         constraints = (constraints,)
+    if not isinstance(constraints, Sequence):
+        raise ValueError(f"constraints must be a list of Constraint objects, got {constraints!r}.")
     for constraint in constraints:
         if not isinstance(constraint, Constraint):
             raise ValueError(f"constraints must hold Constraint objects, got {constraint!r}.")
-    if batch_size is not None and batch_size < 1:
-        raise ValueError(f"empty batch: batch_size must be at least 1, got {batch_size}.")
+    if batch_size is not None:
+        batch_size = checked_count("batch_size", batch_size)
     if isinstance(task, Task):
         if batch_size is None:
             raise ValueError("batch_size is needed to sample trials from a task.")
@@ -65,10 +63,10 @@ def checked_setup(
         if batch_size is not None and batch_size > n_trials:
             raise ValueError(f"batch_size is {batch_size}, but there are only {n_trials} trials.")
     else:
-        raise ValueError(f"task must be a Task or Trials, got {type(task).__name__}.")
+        raise ValueError(f"task must be a Task or Trials, got {called(task)}.")
     dt = check_dt(float(dt))
     check_input_channels(model, task_inputs, dt)
-    return TrainingSetup(
+    setup = TrainingSetup(
         rule=as_update_rule(optimizer),
         loss=loss,
         constraints=tuple(constraints),
@@ -78,85 +76,81 @@ def checked_setup(
         simulate_options=options,
         trainable=trainable_leaves(model, trainable),
     )
+    if options.get("save", "both") != "both":
+        _check_saved_is_enough(setup, model)
+    return setup
 
 
-def checked_schedule(
-    *,
-    steps: int,
-    log_every: int,
-    validation: Task | Trials | None,
-    validate_every: int | None,
-    checkpoint_every: int | None,
-    metrics: dict[str, Callable[..., Any]] | None,
-    run_dir: str | os.PathLike[str] | None,
-    resume: bool,
-    progress: bool | None,
-    config: dict[str, Any] | None,
-    throw: bool,
-    batch_size: int | None,
-) -> Schedule:
-    """The schedule of a run, or `ValueError` with what is wrong with it."""
-    for name, count in (
-        ("steps", steps),
-        ("log_every", log_every),
-        ("validate_every", validate_every),
-        ("checkpoint_every", checkpoint_every),
-    ):
-        if count is not None and count < 1:
-            raise ValueError(f"{name} must be at least 1, got {count}.")
-    if resume and run_dir is None:
-        raise ValueError("resume=True needs the run_dir of the run to go on with.")
-    if isinstance(validation, Trials):
-        validation = checked_trials(validation, "the validation trials")
-    elif isinstance(validation, Task) and batch_size is None:
-        raise ValueError("A validation task needs a batch_size; or pass validation trials.")
-    for name in metrics or {}:
-        if name in _OWN_RECORDS:
-            raise ValueError(f"A metric cannot be called {name!r}: records have that field.")
-    try:
-        json.dumps(config)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"config must have a form in JSON: {error}.") from error
-    return Schedule(
-        steps=int(steps),
-        log_every=int(log_every),
-        validation=validation,
-        validate_every=int(validate_every or log_every),
-        checkpoint_every=None if checkpoint_every is None else int(checkpoint_every),
-        metrics=dict(metrics or {}),
-        run_dir=None if run_dir is None else Path(run_dir),
-        resume=resume,
-        progress=progress,
-        config=dict(config or {}),
-        throw=throw,
-    )
+def check_key(key: Any) -> None:
+    """Refuse what is not one PRNG key.
 
-
-def checked_trials(trials: Trials, name: str) -> Trials:
-    """Trials as JAX arrays, or `ValueError` with what is wrong with them.
-
-    A target may be NaN where the mask is zero: the losses here do not read it.
+    **Raises:** `ValueError` that says what was given.
     """
-    inputs, targets, mask = (np.asarray(x) for x in (trials.inputs, trials.targets, trials.mask))
-    shapes = f"inputs {inputs.shape}, targets {targets.shape}, mask {mask.shape}"
-    if inputs.ndim != 3 or targets.ndim != 3 or inputs.shape[:2] != targets.shape[:2]:
-        raise ValueError(
-            f"{name} must have arrays (batch, time, channel) of the same batch and time: {shapes}."
-        )
+    if eqx.is_array(key):
+        if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) and key.shape == ():
+            return
+        # The older kind: 2 numbers for Threefry, 4 for the others.
+        if key.dtype == np.uint32 and key.shape in ((2,), (4,)):
+            return
+        key = f"an array of {key.dtype} and shape {key.shape}"
+    raise ValueError(f"key must be one PRNG key such as jax.random.key(0), got {key}.")
+
+
+def check_validation(setup: TrainingSetup, validation: Task | Trials | None) -> None:
+    """Refuse validation whose channels are not those of training.
+
+    **Raises:** `ValueError` that names both numbers.
+    """
+    if validation is None:
+        return
+    for what, here, there in zip(
+        ("input", "output"), _n_channels(setup.source), _n_channels(validation)
+    ):
+        if here != there:
+            raise ValueError(
+                f"The validation has {there} {what} channels, and training has {here}: they must "
+                "be equal."
+            )
+
+
+def _n_channels(source: Task | Trials) -> tuple[int, int]:
+    if isinstance(source, Task):
+        return source.n_inputs, source.n_outputs
+    return source.inputs.shape[-1], source.targets.shape[-1]
+
+
+def _checked_options(options: Any) -> dict[str, Any]:
+    if options is None:
+        return {}
+    if not isinstance(options, dict):
+        raise ValueError(f"simulate_options must be a dictionary, got {type(options).__name__}.")
+    allowed = [name for name in inspect.signature(simulate).parameters if name not in _OWN_OPTIONS]
+    for name in options:
+        if name in _OWN_OPTIONS:
+            raise ValueError(f"simulate_options must not hold {name!r}: training sets it itself.")
+        if name not in allowed:
+            raise ValueError(
+                f"simulate_options holds {name!r}, which simulate does not take: "
+                f"{', '.join(allowed)} are allowed."
+            )
+    # NumPy's numbers would be traced, as arrays are.
+    return {k: v.item() if isinstance(v, np.generic) else v for k, v in options.items()}
+
+
+def _check_saved_is_enough(setup: TrainingSetup, model: Dynamics) -> None:
+    def loss(model: Dynamics, key: Array) -> Any:
+        trials = draw_trials(setup.source, key, setup.batch_size)
+        return setup.loss(run_model(setup, model, trials, key), trials)
+
     try:
-        full_mask = np.broadcast_to(mask, targets.shape)
-    except ValueError:
-        raise ValueError(f"The mask of {name} does not fit the targets: {shapes}.") from None
-    if 0 in inputs.shape[:2]:
-        raise ValueError(f"{name} are empty: {shapes}; at least one trial and step are needed.")
-    _refuse_not_finite(inputs, f"The inputs of {name}")
-    _refuse_not_finite(full_mask, f"The mask of {name}")
-    _refuse_not_finite(np.where(full_mask != 0, targets, 0), f"The targets of {name}")
-    if full_mask.min() < 0:
-        raise ValueError(f"The mask of {name} holds negative weights; they must be 0 or more.")
-    if not full_mask.any():
-        raise ValueError(f"The mask of {name} is zero everywhere: there is nothing to learn.")
-    return jax.tree.map(lambda x: jnp.asarray(x) if eqx.is_array(x) else x, trials)
+        eqx.filter_eval_shape(loss, model, jax.random.key(0))
+    except (AttributeError, TypeError) as error:
+        reason = " ".join(str(error).split())
+        save = setup.simulate_options["save"]
+        raise ValueError(
+            f"The loss cannot be computed with save={save!r} in simulate_options, which leaves "
+            f"out a part of the trajectory ({reason})."
+        ) from error
 
 
 def check_input_channels(model: Dynamics, n_inputs: int, dt: float) -> None:
@@ -199,16 +193,4 @@ def _one_step(model: Dynamics, n_inputs: int, dt: float) -> None:
 def _check_finite_model(model: PyTree) -> None:
     for name, leaf in zip(leaf_names(model), jax.tree.leaves(model)):
         if eqx.is_inexact_array(leaf):
-            _refuse_not_finite(np.asarray(leaf), f"The model's {name}")
-
-
-def _refuse_not_finite(values: np.ndarray, name: str) -> None:
-    if not np.issubdtype(values.dtype, np.inexact):
-        return
-    bad = ~np.isfinite(values)
-    if bad.any():
-        first = tuple(int(i) for i in np.argwhere(bad)[0])
-        raise ValueError(
-            f"{name} must be finite: {int(bad.sum())} of {values.size} values are not, the first "
-            f"at index {first}."
-        )
+            refuse_not_finite(np.asarray(leaf), f"The model's {name}")

@@ -5,6 +5,7 @@ One run and an ensemble of runs go through the same loop; an ensemble has a lead
 
 import dataclasses
 import time
+from contextlib import nullcontext
 from typing import Any
 
 import equinox as eqx
@@ -13,20 +14,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree
 
-from .checkpoint import read_checkpoint_header
-from .divergence import TrainingDiverged, quantities
+from .divergence import diverged, quantities
 from .interrupt import stop_on_interrupt
+from .logging_interval import interval_record, joined
 from .progress import show_progress
 from .run_files import RunFiles
 from .run_identity import run_identity
-from .run_state import Run, as_saved, restored
+from .run_state import Best, Run, as_saved, best_as_saved, choose, restored
 from .schedule import Schedule
-from .training_step import (
-    TrainingSetup,
-    evaluate,
-    first_state,
-    train_chunk,
-)
+from .training_step import TrainingSetup, first_state, train_chunk
+from .validation import plain, validate
 
 #: Seconds between checkpoints where the user asks for no number of steps.
 _CHECKPOINT_PAUSE = 5.0
@@ -47,41 +44,51 @@ def run_training(
     files = None
     if schedule.run_dir is not None:
         files = RunFiles(schedule.run_dir, resume=schedule.resume)
-    ensemble = n_members is not None
+    with files or nullcontext():
+        run, frozen = _first_run(setup, initial, n_members)
+        identity: dict[str, Any] = {}
+        if files is not None:
+            identity = run_identity(setup, schedule, initial, key, n_members)
+            if schedule.resume and files.last.exists():
+                run, frozen = restored(files, setup, run, frozen, identity)
+                _check_goes_on(run, schedule)
+            files.start(run.history)
+        ensemble = n_members is not None
+        _Loop(setup, schedule, files, run, frozen, initial, key, identity, ensemble).go()
+    # Nothing has been the best yet where no validation was reached.
+    found = jnp.asarray(run.best.step > 0)
+    run.best = dataclasses.replace(
+        run.best, params=choose(found, run.best.params, _copies(run.state.params))
+    )
+    return run, frozen
+
+
+def _first_run(setup: TrainingSetup, initial: PyTree, n_members: int | None) -> tuple[Run, PyTree]:
     params = eqx.filter(initial, setup.trainable)
-    frozen = eqx.filter(initial, setup.trainable, inverse=True)
     start = eqx.filter_vmap(first_state, in_axes=(None, eqx.if_array(0)))
-    state = start(setup, params) if ensemble else first_state(setup, params)
+    state = first_state(setup, params) if n_members is None else start(setup, params)
     # A step's buffers are given away to the next one. Those of the caller's model must not be, and
     # an optimiser may start several moments from one.
     state = _copies(state)
     lead = () if n_members is None else (n_members,)
-    run = Run(
-        state,
-        best=_copies(state.params),
-        best_loss=np.full(lead, np.inf),
-        best_step=np.zeros(lead, np.int64),
-        losses=np.zeros((*lead, 0), np.float32),
-        history=[],
-        done=0,
-    )
-    identity: dict[str, Any] = {}
-    if files is not None:
-        identity = run_identity(setup, initial, key, schedule.config, n_members)
-        if schedule.resume and files.last.exists():
-            run, frozen = restored(files, setup, run, frozen, identity)
-        run.history = files.start(run.done)
-    loop = _Loop(
-        setup, schedule, files, run, frozen, initial, key, identity, ensemble, run.best_step
-    )
-    try:
-        loop.go()
-    finally:
-        if files is not None:
-            files.close()
-    # Nothing has been the best yet where no validation was reached.
-    run.best = _choose(jnp.asarray(run.best_step > 0), run.best, _copies(run.state.params))
-    return run, loop.frozen
+    best = Best(_copies(state.params), np.full(lead, np.inf), np.zeros(lead, np.int64))
+    losses = np.zeros((*lead, 0), np.float32)
+    run = Run(state, best=best, lasting_best=best, losses=losses, pending={}, history=[])
+    return run, eqx.filter(initial, setup.trainable, inverse=True)
+
+
+def _check_goes_on(run: Run, schedule: Schedule) -> None:
+    """See to it that a restored run is one of as many steps as are asked for."""
+    if run.done > schedule.steps:
+        raise ValueError(
+            f"The run in {schedule.run_dir} has done {run.done} steps already, more than the "
+            f"{schedule.steps} asked for."
+        )
+    if run.done < schedule.steps:
+        # What was looked at because a run ended is nothing that a longer one looks at.
+        run.finished = False
+        run.best = run.lasting_best
+        run.history = schedule.without_end(run.history, run.done)
 
 
 def _copies(tree: PyTree) -> PyTree:
@@ -106,45 +113,40 @@ class _Loop:
     key: Array
     identity: dict[str, Any]
     ensemble: bool
-    #: `best_step` as it is on the disk.
-    saved_best: np.ndarray
+    #: `best.step` as it is on the disk, if this process wrote it.
+    saved_best: np.ndarray | None = None
 
     def go(self) -> None:
         run, schedule = self.run, self.schedule
-        if run.done > schedule.steps:
-            raise ValueError(
-                f"The run in {schedule.run_dir} has done {run.done} steps already, more than the "
-                f"{schedule.steps} asked for."
-            )
-        if run.done == schedule.steps:
+        if run.finished:
             return
         seconds_before = run.history[-1]["seconds"] if run.history else 0.0
         began = saved_at = time.perf_counter()
-        saved_step = run.done
         train_key, validation_key = self._split_key()
+        length = schedule.longest_chunk(run.done)
         announce = schedule.progress is not False
+        saved = True
         with (
             stop_on_interrupt(announce) as stop,
             show_progress(schedule.progress, total=schedule.steps, done=run.done) as report,
         ):
-            while run.done < schedule.steps and not stop.made:
-                record, mean_loss = self._chunk(train_key)
-                validation_loss = None
-                if schedule.validates_at(run.done):
-                    validation_loss = self._validate(validation_key, record)
-                self._keep_best(mean_loss if schedule.validation is None else validation_loss)
-                now = time.perf_counter()
-                record["seconds"] = round(seconds_before + now - began, 3)
-                run.history.append(record)
-                if self.files is not None:
-                    self.files.write_record(record)
-                    if self._checkpoint_due(now - saved_at):
-                        self._save()
-                        saved_at, saved_step = time.perf_counter(), run.done
-                report(run.done, float(np.nanmean(mean_loss)))
-            run.interrupted = run.done < schedule.steps
-        if self.files is not None and saved_step < run.done:
-            self._save()
+            while not run.finished and not stop.made:
+                began_at = run.done
+                if run.done < schedule.steps:
+                    self._chunk(train_key, length)
+                record = self._look(validation_key, stepped=run.done > began_at)
+                if len(record) > 1:
+                    now = time.perf_counter()
+                    self._log({**record, "seconds": round(seconds_before + now - began, 3)})
+                run.finished = run.done == schedule.steps
+                saved = self._checkpoint_due(time.perf_counter() - saved_at)
+                if saved:
+                    self._save()
+                    saved_at = time.perf_counter()
+                report(run.done, _mean(run.losses[..., began_at:]))
+            if not saved:
+                self._save()
+        run.interrupted = stop.made
 
     def _split_key(self) -> tuple[Array, Array]:
         if not self.ensemble:
@@ -153,9 +155,10 @@ class _Loop:
         pairs = jax.vmap(jax.random.split)(self.key)
         return pairs[:, 0], pairs[:, 1]
 
-    def _chunk(self, key: Array) -> tuple[dict[str, Any], np.ndarray]:
-        run, schedule = self.run, self.schedule
-        stop = schedule.next_stop(run.done)
+    def _chunk(self, key: Array, length: int) -> None:
+        """Take the steps up to the next stop."""
+        run = self.run
+        stop = self.schedule.next_stop(run.done)
         fixed = (
             self.setup,
             self.frozen,
@@ -163,7 +166,7 @@ class _Loop:
             key,
             jnp.asarray(run.done, jnp.int32),
             jnp.asarray(stop - run.done, jnp.int32),
-            schedule.log_every,
+            length,
             self.ensemble,
         )
         run.state, series = train_chunk(fixed, run.state)
@@ -172,92 +175,80 @@ class _Loop:
         }
         self._check_finite()
         run.done = stop
-        run.losses = np.concatenate(
-            [run.losses.astype(series["loss"].dtype), series["loss"]], axis=-1
-        )
-        # In double precision, so that the mean does not depend on how NumPy adds.
-        means = {
-            name: np.asarray(np.mean(values, axis=-1, dtype=np.float64))
-            for name, values in series.items()
-        }
-        record = {"step": run.done, **{name: _plain(mean) for name, mean in means.items()}}
-        return record, means["loss"]
+        losses = series.pop("loss")
+        run.losses = np.concatenate([run.losses.astype(losses.dtype), losses], axis=-1)
+        run.pending = joined(run.pending, series)
+
+    def _look(self, key: Array, *, stepped: bool) -> dict[str, Any]:
+        """End the logging interval and validate, where these are due, and keep what is best.
+
+        What is due only because the run ends leaves `lasting_best` as it is.
+        """
+        run, schedule = self.run, self.schedule
+        record: dict[str, Any] = {"step": run.done}
+        at_end = run.done == schedule.steps
+        regular = stepped and schedule.ends_interval(run.done)
+        if regular or (at_end and not schedule.ends_interval(run.done)):
+            described, loss = interval_record(run.losses, run.pending, run.done)
+            record |= described
+            if schedule.validation is None:
+                self._keep_best(loss, regular)
+            if regular:
+                run.pending = {}
+        regular = stepped and schedule.validates_at(run.done)
+        if regular or schedule.validates_at_end(run.done):
+            loss, metrics = validate(
+                self.setup, schedule, run.state.params, self.frozen, key, ensemble=self.ensemble
+            )
+            if schedule.validation is not None:
+                self._check_validation_loss(loss)
+                record["validation_loss"] = plain(loss)
+                self._keep_best(loss, regular)
+            for name in metrics:
+                if name in record:
+                    raise ValueError(
+                        f"A metric cannot be called {name!r}: records have that field."
+                    )
+            record |= metrics
+        return record
+
+    def _keep_best(self, loss: np.ndarray, regular: bool) -> None:
+        run = self.run
+        run.best = run.best.or_better(run.state.params, loss, run.done)
+        if regular:
+            run.lasting_best = run.best
+
+    def _log(self, record: dict[str, Any]) -> None:
+        history = self.run.history
+        more = bool(history) and history[-1]["step"] == record["step"]
+        if more:
+            record = history.pop() | record
+        history.append(record)
+        if self.files is not None and more:
+            self.files.start(history)
+        elif self.files is not None:
+            self.files.write_record(record)
 
     def _check_finite(self) -> None:
-        failed_at = np.asarray(self.run.state.failed_at)
-        failed = failed_at > 0
+        state = self.run.state
+        failed_at = np.asarray(state.failed_at)
+        failed = np.asarray(failed_at > 0)
         if not failed.any() or (not self.schedule.throw and not failed.all()):
             return
         step = int(failed_at[failed].min())
-        first = failed_at == step
-        flags = np.asarray(self.run.state.failed)[first].reshape(-1, self._n_flags())[0]
-        names = quantities(self.run.state.params)
-        quantity = names[int(np.argmax(flags))]
-        members = tuple(int(i) for i in np.flatnonzero(failed)) if self.ensemble else ()
-        self._raise_diverged(step, quantity, members)
+        flags = np.asarray(state.failed)[failed_at == step].reshape(-1, state.failed.shape[-1])[0]
+        quantity = quantities(state.params)[int(np.argmax(flags))]
+        self._raise_diverged(step, quantity, failed)
 
-    def _n_flags(self) -> int:
-        return self.run.state.failed.shape[-1]
+    def _check_validation_loss(self, loss: np.ndarray) -> None:
+        bad = np.asarray((np.asarray(self.run.state.failed_at) == 0) & ~np.isfinite(loss))
+        if bad.any() and (self.schedule.throw or not self.ensemble):
+            self._raise_diverged(self.run.done, "the validation loss", bad)
 
-    def _raise_diverged(self, step: int, quantity: str, members: tuple[int, ...]) -> None:
-        checkpoint = None
-        where = "No checkpoint had been written."
-        if self.files is not None and self.files.last.exists():
-            checkpoint = self.files.last
-            at = read_checkpoint_header(checkpoint)["step"]
-            where = f"The last good checkpoint is {checkpoint} (step {at})."
-        who = ""
-        if members:
-            who = f" in member {members[0]}" if len(members) == 1 else f" in members {members}"
-            if self.schedule.throw:
-                where += " With throw=False the other members go on."
-        raise TrainingDiverged(
-            f"Training diverged at step {step}{who}: {quantity} is not finite. {where}",
-            step=step,
-            quantity=quantity,
-            checkpoint=checkpoint,
-            members=members,
-        )
-
-    def _validate(self, key: Array, record: dict[str, Any]) -> np.ndarray:
-        run, schedule = self.run, self.schedule
-        source = self.setup.source if schedule.validation is None else schedule.validation
-        loss, full = evaluate(
-            self.setup,
-            source,
-            run.state.params,
-            self.frozen,
-            key,
-            self.ensemble,
-            bool(schedule.metrics),
-        )
-        loss = np.asarray(loss, np.float64)
-        if schedule.validation is not None:
-            running = np.asarray(run.state.failed_at) == 0
-            bad = running & ~np.isfinite(loss)
-            if bad.any() and (schedule.throw or not self.ensemble):
-                members = tuple(int(i) for i in np.flatnonzero(bad)) if self.ensemble else ()
-                self._raise_diverged(run.done, "the validation loss", members)
-            record["validation_loss"] = _plain(loss)
-        for name, metric in schedule.metrics.items():
-            if not self.ensemble:
-                record[name] = _plain(np.asarray(metric(*full)))
-                continue
-            record[name] = [
-                _plain(np.asarray(metric(*_member(full, i)))) for i in range(loss.shape[0])
-            ]
-        return loss
-
-    def _keep_best(self, loss: np.ndarray | None) -> None:
-        if loss is None:
-            return
-        run = self.run
-        better = loss < run.best_loss
-        if not np.any(better):
-            return
-        run.best_loss = np.where(better, loss, run.best_loss)
-        run.best_step = np.where(better, run.done, run.best_step)
-        run.best = _choose(jnp.asarray(better), run.state.params, run.best)
+    def _raise_diverged(self, step: int, quantity: str, which: np.ndarray) -> None:
+        members = tuple(int(i) for i in np.flatnonzero(which)) if self.ensemble else ()
+        last = None if self.files is None else self.files.last
+        raise diverged(step, quantity, last=last, members=members, throw=self.schedule.throw)
 
     def _checkpoint_due(self, seconds: float) -> bool:
         every = self.schedule.checkpoint_every
@@ -266,37 +257,19 @@ class _Loop:
         return self.run.done % every == 0
 
     def _save(self) -> None:
-        assert self.files is not None
+        if self.files is None:
+            return
         run = self.run
-        notes = {"config": self.schedule.config, "record": self.identity}
-        # The best first: the last one must never speak of a best that was not saved.
-        if np.any(run.best_step != self.saved_best):
-            best = {
-                "model": eqx.combine(run.best, self.frozen),
-                "loss": run.best_loss,
-                "step": run.best_step,
-            }
-            step = int(run.best_step.max())
-            self.files.save(self.files.best, best, step=step, key=self.key, **notes)
-            self.saved_best = run.best_step
-        tree = as_saved(run, self.frozen)
-        self.files.save(self.files.last, tree, step=run.done, key=self.key, **notes)
+        notes = {"key": self.key, "config": self.schedule.config, "record": self.identity}
+        # The best first: a finished run that is read back shows what is there.
+        if np.any(run.best.step > 0) and np.any(run.best.step != self.saved_best):
+            best = best_as_saved(run.best, self.frozen)
+            self.files.save(self.files.best, best, step=int(run.best.step.max()), **notes)
+            self.saved_best = run.best.step
+        self.files.save(self.files.last, as_saved(run, self.frozen), step=run.done, **notes)
 
 
-@jax.jit
-def _choose(better: Array, new: PyTree, old: PyTree) -> PyTree:
-    def pick(a: Array, b: Array) -> Array:
-        return jnp.where(better.reshape(better.shape + (1,) * (a.ndim - better.ndim)), a, b)
-
-    return jax.tree.map(pick, new, old)
-
-
-def _member(tree: PyTree, index: int) -> PyTree:
-    return jax.tree.map(lambda leaf: leaf[index] if eqx.is_array(leaf) else leaf, tree)
-
-
-def _plain(value: Any) -> Any:
-    """Numbers as JSON has them; `None` where there is none."""
-    if value.ndim:
-        return [_plain(entry) for entry in value]
-    return float(value) if np.isfinite(value) else None
+def _mean(losses: np.ndarray) -> float:
+    """The mean over the steps, and over the members that go on."""
+    finite = losses[np.isfinite(losses)]
+    return float(finite.mean()) if finite.size else float("nan")

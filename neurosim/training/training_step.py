@@ -13,6 +13,7 @@ from ..tasks import Task, Trials
 from ..trajectory import Trajectory
 from .constraints import Constraint, project_all
 from .divergence import failed_flags
+from .schedule import OWN_RECORDS
 from .update_rule import Objective, UpdateRule
 
 
@@ -106,7 +107,8 @@ def train_step(
     - `key`: the key of the run.
     - `step`: number of updates done before.
 
-    **Returns:** the new state, and the loss before the update with the rule's diagnostics.
+    **Returns:** the new state; and the loss before the update, whether the trials' mask asked for
+    anything, and the rule's diagnostics.
     """
     trials_key, noise_key, rule_key = jax.random.split(jax.random.fold_in(key, step), 3)
     trials = draw_trials(setup.source, trials_key, setup.batch_size)
@@ -120,6 +122,9 @@ def train_step(
     raw, rule_state, info = setup.rule.update(
         Objective(outputs, loss), state.params, state.rule_state, rule_key
     )
+    taken = sorted({*info.diagnostics} & {*OWN_RECORDS})
+    if taken:
+        raise ValueError(f"A diagnostic cannot be called {taken[0]!r}: records have that field.")
     # Looked at before the projection: a constraint could hide a NaN under a zero.
     failed = failed_flags(info.loss, info.gradient, raw)
     model = project_all(setup.constraints, eqx.combine(raw, frozen), initial)
@@ -139,7 +144,8 @@ def train_step(
         failed=jnp.where(running & ~keep, failed, state.failed),
     )
     loss_value = jnp.where(running, info.loss, jnp.nan)
-    return new_state, {"loss": loss_value, **info.diagnostics}
+    asked = jnp.any(trials.mask != 0)
+    return new_state, {"loss": loss_value, "asked": asked, **info.diagnostics}
 
 
 # The state is given back to XLA, which writes the new one in its place.
@@ -200,8 +206,9 @@ def evaluate(
     key: Array,
     ensemble: bool,
     full: bool,
-) -> tuple[Array, Any]:
-    """The loss on `source`, and, where `full`, the trajectory and the trials it belongs to."""
+) -> tuple[Array, Array, Any]:
+    """The loss on `source`; whether its mask asks for anything; and, where `full`, the trajectory
+    and the trials it belongs to."""
 
     def run(params, frozen, key):
         trials_key, noise_key = jax.random.split(key)
@@ -209,7 +216,7 @@ def evaluate(
         trials = draw_trials(source, trials_key, batch_size)
         trajectory = run_model(setup, eqx.combine(params, frozen), trials, noise_key)
         loss = _scalar(setup.loss(trajectory, trials))
-        return loss, ((trajectory, trials) if full else None)
+        return loss, jnp.any(trials.mask != 0), ((trajectory, trials) if full else None)
 
     if ensemble:
         run = eqx.filter_vmap(run)
@@ -217,6 +224,11 @@ def evaluate(
 
 
 def _scalar(loss: Any) -> Array:
-    if jnp.shape(loss) != ():
-        raise ValueError(f"A loss must return a scalar, got shape {jnp.shape(loss)}.")
-    return jnp.asarray(loss)
+    if not eqx.is_array_like(loss):
+        raise ValueError(f"A loss must return a scalar, got {type(loss).__name__}.")
+    loss = jnp.asarray(loss)
+    if loss.shape != ():
+        raise ValueError(f"A loss must return a scalar, got shape {loss.shape}.")
+    if not jnp.issubdtype(loss.dtype, jnp.floating):
+        raise ValueError(f"A loss must return a floating-point number, got {loss.dtype}.")
+    return loss

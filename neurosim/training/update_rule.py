@@ -1,6 +1,7 @@
 """The door for optimisers: an objective in two halves, and a rule that lowers it."""
 
 import abc
+import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -96,5 +97,13 @@ def as_update_rule(optimizer: Any) -> UpdateRule:
         return OptaxRule(optimizer)
     raise ValueError(
         "optimizer must be an optax.GradientTransformation, such as optax.adam(1e-3), or an "
-        f"UpdateRule; got {type(optimizer).__name__}."
+        f"UpdateRule; got {called(optimizer)}."
     )
+
+
+def called(value: Any) -> str:
+    """What a value is, for an error: a class or function is often given where a call was meant."""
+    if isinstance(value, type) or inspect.isroutine(value):
+        kind = "class" if isinstance(value, type) else "function"
+        return f"the {kind} {value.__name__} itself: call it"
+    return type(value).__name__

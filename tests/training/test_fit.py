@@ -17,8 +17,10 @@ from tiny_circuits import (
     Constant,
     TinyRNN,
     assert_same_bits,
+    assert_same_run,
     constant_trials,
     train_tiny,
+    without_seconds,
 )
 
 from neurosim.tasks import Trials
@@ -26,10 +28,12 @@ from neurosim.training import (
     CheckpointError,
     TrainingDiverged,
     fit,
+    is_locked,
     load_checkpoint,
     member_keys,
     read_checkpoint_header,
 )
+from neurosim.training.run_files import RunFiles
 from neurosim.training.training_step import draw_trials
 
 KEY = jax.random.key(0)
@@ -52,18 +56,6 @@ def fit_quartic(steps, **kwargs):
         progress=False,
         **kwargs,
     )
-
-
-def without_seconds(history):
-    return [{k: v for k, v in record.items() if k != "seconds"} for record in history]
-
-
-def assert_same_run(a, b):
-    assert_same_bits(a.model, b.model)
-    assert_same_bits(a.best_model, b.best_model)
-    assert a.losses.tobytes() == b.losses.tobytes()
-    assert (a.best_loss, a.best_step) == (b.best_loss, b.best_step)
-    assert without_seconds(a.history) == without_seconds(b.history)
 
 
 @pytest.fixture(scope="module")
@@ -383,6 +375,49 @@ def test_ctrl_c_saves_and_returns(tmp_path):
     assert_same_run(resumed, fit_quartic(200, metrics={"stop": Interrupting(-1)}))
 
 
+def test_ctrl_c_in_the_last_steps_is_heard(tmp_path):
+    stopped = fit_quartic(100, run_dir=tmp_path, metrics={"stop": Interrupting(2)})
+    assert stopped.interrupted
+    assert stopped.steps_done == 100
+    assert read_checkpoint_header(tmp_path / "checkpoints" / "last")["step"] == 100
+    read_back = fit_quartic(100, run_dir=tmp_path, resume=True, metrics={"stop": Interrupting(-1)})
+    assert not read_back.interrupted
+    assert_same_run(read_back, stopped)
+
+
+def test_ctrl_c_while_saving_waits_for_the_file(tmp_path, monkeypatch):
+    save = RunFiles.save
+
+    def interrupted_save(self, which, tree, **notes):
+        if which == self.last:
+            signal.raise_signal(signal.SIGINT)
+        save(self, which, tree, **notes)
+
+    monkeypatch.setattr(RunFiles, "save", interrupted_save)
+    assert fit_quartic(100, run_dir=tmp_path).interrupted
+    assert read_checkpoint_header(tmp_path / "checkpoints" / "last")["step"] == 100
+
+
+def test_a_run_directory_has_one_writer(tmp_path):
+    refused = []
+
+    def second(trajectory, trials):
+        try:
+            fit_quartic(200, run_dir=tmp_path, resume=True, metrics={"second": second})
+        except ValueError as error:
+            refused.append(str(error))
+        return 0.0
+
+    result = fit_quartic(200, run_dir=tmp_path, metrics={"second": second})
+    assert len(refused) == 4
+    assert all("is being written by another process" in text for text in refused)
+    assert [record["step"] for record in result.history] == [50, 100, 150, 200]
+    # And none behind it, also where it raises.
+    with pytest.raises(ValueError, match="200 steps already"):
+        fit_quartic(150, run_dir=tmp_path, resume=True, metrics={"second": second})
+    assert not is_locked(tmp_path)
+
+
 def test_ctrl_c_twice_stops_at_once(tmp_path):
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
@@ -423,7 +458,7 @@ def nan_inputs(trials):
 FOUR = Accumulate().sample(KEY, 4)
 BAD = {
     "no steps": ({"steps": 0}, "steps must be at least 1, got 0"),
-    "empty batch": ({"batch_size": 0}, "empty batch"),
+    "empty batch": ({"batch_size": 0}, "batch_size must be at least 1, got 0"),
     "no batch": ({"batch_size": None}, "batch_size is needed"),
     "dt": ({"dt": -0.1}, "dt must be a positive"),
     "channels": (

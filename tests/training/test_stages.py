@@ -63,6 +63,71 @@ def test_schedules_begin_with_their_stage():
     np.testing.assert_allclose(steps, [1.0, 0.75, 1.0, 0.75], rtol=1e-6)
 
 
+def test_the_value_reaches_an_optimiser_that_asks_for_it():
+    # Two values without progress halve the rate; a stage begins with the whole one.
+    plateau = optax.chain(
+        optax.sgd(1.0), optax.contrib.reduce_on_plateau(factor=0.5, patience=2, rtol=1e-6)
+    )
+    optimizer = staged([Stage(6, plateau), Stage(3, plateau)])
+    params, state = jnp.array(0.0), optimizer.init(jnp.array(0.0))
+    steps = []
+    for value in (1.0, 1.0, 1.0, 1.0, 0.5, 0.4, 1.0, 0.9, 0.8):
+        updates, state = optimizer.update(jnp.array(1.0), state, params, value=jnp.array(value))
+        steps.append(-float(updates))
+    alone, alone_state = [], plateau.init(params)
+    for value in (1.0, 1.0, 1.0, 1.0, 0.5, 0.4):
+        updates, alone_state = plateau.update(1.0, alone_state, params, value=jnp.array(value))
+        alone.append(-float(updates))
+    assert steps[:6] == alone
+    assert alone[-1] == 0.5
+    assert steps[6:] == [1.0, 1.0, 1.0]
+
+
+def test_a_line_search_by_stages():
+    def value_fn(params):
+        return (params["a"] - 1) ** 2 + 10 * (params["b"] - 2 * params["a"]) ** 2
+
+    params = {"a": jnp.array(5.0), "b": jnp.array(0.0)}
+    optimizer = staged([Stage(12, optax.lbfgs(), lambda p: p["b"]), Stage(20, optax.lbfgs())])
+    state = optimizer.init(params)
+
+    @jax.jit
+    def step(params, state):
+        value, gradient = jax.value_and_grad(value_fn)(params)
+        updates, state = optimizer.update(
+            gradient, state, params, value=value, grad=gradient, value_fn=value_fn
+        )
+        return optax.apply_updates(params, updates), state
+
+    for _ in range(12):
+        params, state = step(params, state)
+    # Along b alone the minimum is at 2 a.
+    assert float(params["a"]) == 5.0
+    assert float(params["b"]) == pytest.approx(10.0, rel=1e-4)
+    for _ in range(20):
+        params, state = step(params, state)
+    assert [float(params["a"]), float(params["b"])] == pytest.approx([1.0, 2.0], abs=1e-3)
+
+
+def test_what_does_not_move_has_no_slope():
+    def update(updates, state, params=None, *, grad, value_fn, **extra):
+        return jax.tree.map(jnp.subtract, grad, jax.grad(value_fn)(params)), {
+            "grad": grad, "slope": jax.grad(value_fn)(params),
+        }  # fmt: skip
+
+    params = {"a": jnp.array(2.0), "b": jnp.array(3.0)}
+    empty = {"grad": params, "slope": params}
+    asking = optax.GradientTransformationExtraArgs(lambda params: empty, update)
+    optimizer = staged([Stage(1, asking, lambda p: p["b"])])
+    value_fn = lambda p: p["a"] * p["b"]  # noqa: E731
+    gradient = jax.grad(value_fn)(params)
+    _, state = optimizer.update(
+        gradient, optimizer.init(params), params, value=0.0, grad=gradient, value_fn=value_fn
+    )
+    expected = {"a": 0.0, "b": 2.0}
+    assert state.inner[0] == {"grad": expected, "slope": expected}
+
+
 def test_bad_stages_are_refused():
     with pytest.raises(ValueError, match="at least one stage"):
         staged([])

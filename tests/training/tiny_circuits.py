@@ -96,6 +96,18 @@ def assert_same_bits(a, b):
         assert x.tobytes() == y.tobytes()
 
 
+def without_seconds(history):
+    return [{k: v for k, v in record.items() if k != "seconds"} for record in history]
+
+
+def assert_same_run(a, b):
+    assert_same_bits(a.model, b.model)
+    assert_same_bits(a.best_model, b.best_model)
+    assert a.losses.tobytes() == b.losses.tobytes()
+    assert (a.best_loss, a.best_step) == (b.best_loss, b.best_step)
+    assert without_seconds(a.history) == without_seconds(b.history)
+
+
 # One object for all runs, so that they share what is compiled.
 OPTIMIZER = optax.adamw(optax.cosine_decay_schedule(1e-2, 120))
 
