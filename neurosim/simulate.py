@@ -123,10 +123,10 @@ def simulate(
     noise = jax.tree.map(lambda x: jnp.asarray(x, dtype), noise)
     if noise is None and not isinstance(model, HasDiffusion):
         key = None
-    grid = Grid(dt, substeps, max_steps, save)
+    grid = Grid(dt, int(substeps), max_steps, save)
     segments = lay_out(signal, n_steps, dt, float(t0), dtype)
     if isinstance(solver, PublishedStep):
-        check_discrete(model, substeps, split=segments.last is not None)
+        check_discrete(model, int(substeps), split=segments.last is not None)
     ranks = tuple(len(leaf.shape) for leaf in jax.tree.leaves(reference))
     axes = (input_axis, state_axis)
 
@@ -144,7 +144,7 @@ def simulate(
     if throw and not isinstance(ok, jax.core.Tracer) and not np.all(np.asarray(ok)):
         every_state = trajectory
         if save != "both":
-            every_state, *_ = run(Grid(dt, substeps, max_steps, "both"))
+            every_state, *_ = run(Grid(dt, int(substeps), max_steps, "both"))
         raise divergence_of(
             trajectory, every_state, np.atleast_1d(ok), np.atleast_1d(exhausted), max_steps
         )
