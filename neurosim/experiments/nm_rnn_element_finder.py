@@ -224,7 +224,8 @@ EXPERIMENT = Experiment(
     summary="Finding the asked-for element of a sequence: NM-RNN, low-rank, full-rank and LSTM",
     config=Config,
     presets={
-        "quick": Config(seeds=1, train=Training(steps=4000)),
+        # Some seeds of the NM-RNN find the task within this budget, others do not.
+        "quick": Config(networks=("nm_rnn", "low_rank"), seeds=10, train=Training(steps=6000)),
         "paper": Config(seeds=10, train=Training(steps=20_000)),
     },
     run=run,

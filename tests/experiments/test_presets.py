@@ -79,6 +79,8 @@ def test_element_finder_runs(tmp_path):
     result, figures = _run(
         "nm_rnn_element_finder",
         tmp_path,
+        networks=("nm_rnn", "low_rank", "low_rank_unit", "vanilla", "lstm"),
+        seeds=1,
         train={"steps": 40, "log_every": 20, "batch_size": 32},
     )
     assert figures == {"learning_curves", "gains_by_query"}
