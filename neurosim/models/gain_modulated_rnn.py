@@ -11,6 +11,7 @@ from ..kernels import low_rank_drive
 from .dynamics import Dynamics, fixed_field
 from .parameters import (
     RecurrentScale,
+    as_recurrent_scale,
     check_recurrent_scale,
     check_time_constant,
     recurrent_scale,
@@ -39,7 +40,7 @@ class GainModulatedRNN(Dynamics):
     d: Float[Array, " output"] | None
     x0: Float[Array, " unit"] = fixed_field()
     tau: Any = fixed_field()
-    rec_scale: RecurrentScale = eqx.field(static=True, default="unit")
+    rec_scale: RecurrentScale = eqx.field(static=True, default="unit", converter=as_recurrent_scale)
     phi: Callable = eqx.field(static=True, default=jnp.tanh)
 
     def __check_init__(self):

@@ -14,6 +14,7 @@ from .dynamics import Dynamics, fixed_field
 from .parameters import (
     Orthonormal,
     RecurrentScale,
+    as_recurrent_scale,
     check_orthonormal,
     check_rank,
     check_recurrent_scale,
@@ -43,7 +44,7 @@ class LowRankRNN(Dynamics):
     d: Float[Array, " output"] | None
     x0: Float[Array, " unit"] = fixed_field()
     tau: Any = fixed_field()
-    rec_scale: RecurrentScale = eqx.field(static=True, default="1/N")
+    rec_scale: RecurrentScale = eqx.field(static=True, default="1/N", converter=as_recurrent_scale)
     orthonormal_left: Orthonormal = eqx.field(static=True, default=None)
     phi: Callable = eqx.field(static=True, default=jnp.tanh)
 

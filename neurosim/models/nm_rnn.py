@@ -14,6 +14,7 @@ from .dynamics import Dynamics, fixed_field
 from .parameters import (
     Orthonormal,
     RecurrentScale,
+    as_recurrent_scale,
     check_orthonormal,
     check_rank,
     check_recurrent_scale,
@@ -74,7 +75,7 @@ class NMRNN(Dynamics):
     gain_clamp: tuple[Float[Array, " gain"], Bool[Array, " gain"]] | None = fixed_field(
         default=None
     )
-    rec_scale: RecurrentScale = eqx.field(static=True, default="unit")
+    rec_scale: RecurrentScale = eqx.field(static=True, default="unit", converter=as_recurrent_scale)
     orthonormal_left: Orthonormal = eqx.field(static=True, default=None)
     update: Literal["published", "lagged"] = eqx.field(static=True, default="published")
     phi: Callable = eqx.field(static=True, default=jnp.tanh)

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from .dynamics import Dynamics, fixed_field
 from .parameters import (
     RecurrentScale,
+    as_recurrent_scale,
     check_recurrent_scale,
     check_sizes,
     check_time_constant,
@@ -35,7 +36,7 @@ class VanillaRNN(Dynamics):
     d: Float[Array, " output"] | None
     x0: Float[Array, " unit"] = fixed_field()
     tau: Any = fixed_field()
-    rec_scale: RecurrentScale = eqx.field(static=True, default="1/N")
+    rec_scale: RecurrentScale = eqx.field(static=True, default="1/N", converter=as_recurrent_scale)
     phi: Callable = eqx.field(static=True, default=jnp.tanh)
 
     def __check_init__(self):
@@ -56,7 +57,8 @@ class VanillaRNN(Dynamics):
     ) -> "VanillaRNN":
         """The published initialisation: W ~ N(0, 1), B ~ N(0, 1/U), C and d ~ N(0, 1/N), x0 = 0.1.
 
-        With the factor 1/N on the recurrent term, as the baseline of the NM-RNN study has it.
+        With the factor 1/N on the recurrent term, as the baseline of the NM-RNN study has it. That
+        is next to no recurrence at first; `rec_scale="1/sqrt(N)"` starts at a spectral radius of 1.
 
         **Raises:** `ValueError` for sizes below 1 or a time constant that is not positive.
 

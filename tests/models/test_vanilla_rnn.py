@@ -9,6 +9,7 @@ import scipy.linalg
 
 from neurosim import simulate
 from neurosim.models import VanillaRNN
+from neurosim.models.parameters import check_recurrent_scale
 
 
 @pytest.fixture(autouse=True)
@@ -61,3 +62,29 @@ def test_bad_parameters_are_refused():
     model = VanillaRNN.init(4, 1, 1, tau=1.0, key=jax.random.key(0))
     with pytest.raises(ValueError, match=r"dt = 2.0 is not below 2 tau"):
         simulate(model, np.zeros((3, 1)), dt=2.0)
+
+
+def test_every_way_to_say_the_recurrent_scale():
+    # One step from x = 0.1 with W = 1 and no input adds dt/tau (g N tanh(0.1) - 0.1).
+    n = 16
+    for rec_scale, g in (
+        ("unit", 1.0),
+        ("1/N", 1 / n),
+        ("1/sqrt(N)", 1 / 4),
+        (0.5, 0.5),
+        (2, 2.0),
+        (np.float64(0.5), 0.5),
+        (1.2 / np.sqrt(n), 0.3),
+        (jnp.asarray(0.5), 0.5),
+    ):
+        model = VanillaRNN(
+            W=jnp.ones((n, n)), B=jnp.zeros((n, 1)), C=jnp.ones((1, n)), d=None,
+            x0=jnp.full(n, 0.1), tau=10.0, rec_scale=rec_scale,
+        )  # fmt: skip
+        x = simulate(model, np.zeros((1, 1)), dt=1.0).states[0]
+        np.testing.assert_allclose(x, 0.09 + 0.1 * g * n * np.tanh(0.1), rtol=1e-5)
+    for wrong in ("1/n", np.nan, None):
+        with pytest.raises(ValueError, match="rec_scale must be"):
+            check_recurrent_scale(wrong)
+    with pytest.raises(ValueError, match="rec_scale must be"):
+        VanillaRNN.init(4, 1, 1, key=jax.random.key(0), rec_scale=np.nan)
