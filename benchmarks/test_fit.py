@@ -1,6 +1,6 @@
 """Cost of `fit` over a hand-written, jitted `lax.scan` of the same updates, in one process.
 
-NM-RNN, 100 units, 110 steps, batch 16, 400 updates; compile time apart. What the figure holds
+NM-RNN, 100 units, 110 steps, batch 16, 1,000 updates; compile time apart. What the figure holds
 beyond 1 is the price of logging, of the checks for bad numbers, and of Python.
 """
 
@@ -17,7 +17,7 @@ from neurosim.models import NMRNN
 from neurosim.tasks import MeasureWaitGo
 from neurosim.training import fit, trainable_leaves
 
-STEPS, BATCH, ROUNDS = 400, 16, 5
+STEPS, BATCH, ROUNDS = 1000, 16, 5
 
 
 def test_fit_over_hand_written_scan():
