@@ -8,7 +8,16 @@ _hook.__enter__()
 
 import os  # noqa: E402
 
+import jax  # noqa: E402
 import matplotlib  # noqa: E402
+import pytest  # noqa: E402
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 matplotlib.use("Agg")
+
+
+@pytest.fixture
+def double_precision():
+    """float64 for the length of a test."""
+    with jax.enable_x64(True):
+        yield

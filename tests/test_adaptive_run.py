@@ -15,10 +15,7 @@ from neurosim.inputs import FunctionInput, Interpolated, Pulses, Steps
 TOLERANCES = (1e-2, 1e-3, 1e-5, 1e-8)
 
 
-@pytest.fixture(autouse=True)
-def double_precision():
-    with jax.enable_x64(True):
-        yield
+pytestmark = pytest.mark.usefixtures("double_precision")
 
 
 def controller(tolerance):

@@ -20,37 +20,12 @@ ARROWS = {
     "simulate": {"kernels", "models"},
     "training": {"kernels", "models", "tasks", "analysis", "simulate"},
     "plotting": {"kernels", "models", "tasks", "analysis", "simulate"},
-    "experiments": {
-        "kernels",
-        "models",
-        "tasks",
-        "analysis",
-        "simulate",
-        "training",
-        "plotting",
-    },
-    "studies": {
-        "kernels",
-        "models",
-        "tasks",
-        "analysis",
-        "simulate",
-        "training",
-        "plotting",
-        "experiments",
-    },
-    "cli": {
-        "kernels",
-        "models",
-        "tasks",
-        "analysis",
-        "simulate",
-        "training",
-        "plotting",
-        "experiments",
-        "studies",
-    },
 }
+# From here up, each room may import everything below it.
+BELOW = {"kernels", "models", "tasks", "analysis", "simulate", "training", "plotting"}
+for room in ("experiments", "studies", "cli"):
+    ARROWS[room] = set(BELOW)
+    BELOW.add(room)
 # `from . import __version__` and the like.
 PACKAGE_ITSELF = "neurosim"
 

@@ -15,10 +15,7 @@ from neurosim.models import NMRNN, Dynamics, LowRankRNN, VanillaRNN
 U = np.array([1.0, 0.5, 2.0, 0.3])[:, None]
 
 
-@pytest.fixture(autouse=True)
-def double_precision():
-    with jax.enable_x64(True):
-        yield
+pytestmark = pytest.mark.usefixtures("double_precision")
 
 
 def exact(model, edges, values):

@@ -16,21 +16,10 @@ from ..simulate import simulate
 from ..tasks import FlipFlop
 from ..training import fit
 from .experiment import Experiment, Result, announce, check_at_least, text_table
+from .network_training import FreshTrialTraining, train_network
 from .run_directory import RunDirectory
 
-
-@dataclasses.dataclass(frozen=True)
-class Training:
-    """How the network is trained: Adam on a cosine schedule, on fresh trials."""
-
-    steps: int = 1500
-    """Updates."""
-    batch_size: int = 64
-    """Trials an update."""
-    learning_rate: float = 3e-3
-    """At the start; a cosine takes it to zero."""
-    log_every: int = 100
-    """Updates of one logging interval."""
+_TRAIN = FreshTrialTraining(steps=1500, batch_size=64, learning_rate=3e-3)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +42,7 @@ class Config:
     """Standard deviation of the noise added to them."""
     seed: int = 0
     """Root of all randomness."""
-    train: Training = dataclasses.field(default_factory=Training)
+    train: FreshTrialTraining = _TRAIN
 
     def __post_init__(self):
         at_least = {"n_bits": 1, "n_units": 3, "starts": 1, "start_noise": 0, "gain": 0, "seed": 0}
@@ -86,25 +75,23 @@ def run(
         W=config.gain * model.W / jnp.sqrt(config.n_units),
         x0=jnp.zeros(config.n_units),
     )
-    announce("training a rate network", progress)
-    trained = fit(
+    trained = train_network(
+        fit,
         model,
         task,
+        name="network",
+        label="a rate network",
+        train=config.train,
+        directory=directory,
+        progress=progress,
+        resume=resume,
         optimizer=optax.chain(
             optax.clip_by_global_norm(1.0),
             optax.adam(optax.cosine_decay_schedule(config.train.learning_rate, config.train.steps)),
         ),
-        steps=config.train.steps,
         batch_size=config.train.batch_size,
         key=keys[1],
-        log_every=min(config.train.log_every, config.train.steps),
-        run_dir=None if directory is None else directory.training("network"),
-        resume=resume,
-        config=dataclasses.asdict(config.train),
-        progress=progress,
     )
-    if trained.interrupted:
-        raise KeyboardInterrupt
     model = trained.model
     trials = task.sample(keys[2], 64)
     trajectory = simulate(model, trials.inputs, dt=config.dt)
@@ -214,8 +201,8 @@ EXPERIMENT = Experiment(
     summary="3-bit flip-flop: the fixed points of a trained rate network",
     config=Config,
     presets={
-        "quick": Config(train=Training(steps=600)),
-        "paper": Config(train=Training(steps=5000)),
+        "quick": Config(train=dataclasses.replace(_TRAIN, steps=600)),
+        "paper": Config(train=dataclasses.replace(_TRAIN, steps=5000)),
     },
     run=run,
     plot=plot,

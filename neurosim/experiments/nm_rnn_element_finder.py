@@ -12,7 +12,8 @@ from ..models import LSTM, NMRNN, LowRankRNN, VanillaRNN
 from ..simulate import simulate
 from ..tasks import ElementFinder, Trials
 from ..training import EnsembleResult, fit_ensemble
-from .experiment import Experiment, Result, announce, check_at_least, spread, text_table
+from .experiment import Experiment, Result, check_at_least, spread, text_table
+from .network_training import FreshTrialTraining, check_names, train_network
 from .run_directory import RunDirectory
 
 
@@ -45,18 +46,7 @@ NETWORKS = {
 }
 
 
-@dataclasses.dataclass(frozen=True)
-class Training:
-    """How each network is trained: Adam on fresh trials at every step."""
-
-    steps: int = 8000
-    """Updates."""
-    batch_size: int = 128
-    """Trials an update."""
-    learning_rate: float = 1e-2
-    """Of Adam, constant."""
-    log_every: int = 250
-    """Updates of one logging interval."""
+_TRAIN = FreshTrialTraining(steps=8000, batch_size=128, learning_rate=1e-2, log_every=250)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,13 +63,10 @@ class Config:
     """Elements of a sequence."""
     window: int = 500
     """Last updates whose mean batch loss is the score."""
-    train: Training = dataclasses.field(default_factory=Training)
+    train: FreshTrialTraining = _TRAIN
 
     def __post_init__(self):
-        unknown = [name for name in self.networks if name not in NETWORKS]
-        if unknown or not self.networks:
-            said = f"unknown network {unknown[0]!r}" if unknown else "no network"
-            raise ValueError(f"{said} in networks; known: {', '.join(NETWORKS)}.")
+        check_names("networks", self.networks, NETWORKS)
         check_at_least(self, {"seeds": 1, "window": 1, "length": 1, "seed": 0})
 
 
@@ -129,27 +116,24 @@ def run(
 
 def _train(name, config, task, directory, resume, progress) -> EnsembleResult:
     label, make = NETWORKS[name]
-    announce(f"training {label}", progress)
-    result = fit_ensemble(
+    return train_network(
+        fit_ensemble,
         make,
         task,
+        name=name,
+        label=label,
+        train=config.train,
+        directory=directory,
+        progress=progress,
+        resume=resume,
         n_seeds=config.seeds,
         key=jax.random.key(config.seed),
         batch_size=config.train.batch_size,
         optimizer=optax.adam(config.train.learning_rate, eps=1e-7),
-        steps=config.train.steps,
         simulate_options={"save": "final"},
         loss=_last_error,
-        log_every=min(config.train.log_every, config.train.steps),
-        run_dir=None if directory is None else directory.training(name),
-        resume=resume,
-        config=dataclasses.asdict(config.train) | {"network": name},
-        progress=progress,
         throw=False,
     )
-    if result.interrupted:
-        raise KeyboardInterrupt
-    return result
 
 
 def _last_error(trajectory: Any, trials: Trials) -> Any:
@@ -225,8 +209,12 @@ EXPERIMENT = Experiment(
     config=Config,
     presets={
         # Some seeds of the NM-RNN find the task within this budget, others do not.
-        "quick": Config(networks=("nm_rnn", "low_rank"), seeds=10, train=Training(steps=6000)),
-        "paper": Config(seeds=10, train=Training(steps=20_000)),
+        "quick": Config(
+            networks=("nm_rnn", "low_rank"),
+            seeds=10,
+            train=dataclasses.replace(_TRAIN, steps=6000),
+        ),
+        "paper": Config(seeds=10, train=dataclasses.replace(_TRAIN, steps=20_000)),
     },
     run=run,
     plot=plot,

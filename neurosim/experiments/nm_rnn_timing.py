@@ -13,7 +13,8 @@ from ..models import NMRNN, clamp_gains
 from ..simulate import simulate
 from ..tasks import MeasureWaitGo
 from ..training import EnsembleResult, fit_ensemble
-from .experiment import Experiment, Result, announce, check_at_least, spread, text_table
+from .experiment import Experiment, Result, check_at_least, spread, text_table
+from .network_training import check_names, train_network
 from .nm_rnn_timing_figures import draw
 from .nm_rnn_timing_networks import VARIANTS, Training, make_model, make_optimizer
 from .run_directory import RunDirectory
@@ -46,10 +47,7 @@ class Config:
     train: Training = dataclasses.field(default_factory=Training)
 
     def __post_init__(self):
-        unknown = [name for name in self.variants if name not in VARIANTS]
-        if unknown or not self.variants:
-            said = f"unknown network {unknown[0]!r}" if unknown else "no network"
-            raise ValueError(f"{said} in variants; known: {', '.join(VARIANTS)}.")
+        check_names("variants", self.variants, VARIANTS)
         check_at_least(self, {"seeds": 1, "seed": 0})
 
 
@@ -146,24 +144,21 @@ def _groups(config: Config) -> dict[str, np.ndarray]:
 
 def _train(name, config, task, directory, resume, progress) -> EnsembleResult:
     variant = VARIANTS[name]
-    announce(f"training {variant.label}", progress)
-    result = fit_ensemble(
+    return train_network(
+        fit_ensemble,
         lambda key: make_model(variant, key),
         task.grid(),
+        name=name,
+        label=variant.label,
+        train=config.train,
+        directory=directory,
+        progress=progress,
+        resume=resume,
         n_seeds=config.seeds,
         key=jax.random.key(config.seed),
         dt=config.dt,
         optimizer=make_optimizer(config.train, in_stages=variant.staged),
-        steps=config.train.steps,
-        log_every=min(config.train.log_every, config.train.steps),
-        run_dir=None if directory is None else directory.training(name),
-        resume=resume,
-        config=dataclasses.asdict(config.train) | {"network": name},
-        progress=progress,
     )
-    if result.interrupted:
-        raise KeyboardInterrupt
-    return result
 
 
 def _outputs(models, trials, dt: float) -> np.ndarray:

@@ -19,10 +19,7 @@ from neurosim.analysis.gain_theory import (
 from neurosim.models import GainModulatedRNN
 
 
-@pytest.fixture(autouse=True)
-def double_precision():
-    with jax.enable_x64(True):
-        yield
+pytestmark = pytest.mark.usefixtures("double_precision")
 
 
 def identity(x):

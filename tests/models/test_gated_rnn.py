@@ -9,11 +9,7 @@ import pytest
 from neurosim import simulate
 from neurosim.models import GRU, LSTM
 
-
-@pytest.fixture(autouse=True)
-def double_precision():
-    with jax.enable_x64(True):
-        yield
+pytestmark = pytest.mark.usefixtures("double_precision")
 
 
 def sigmoid(a):

@@ -8,11 +8,7 @@ import pytest
 from neurosim import simulate
 from neurosim.models import LowRankRNN, VanillaRNN
 
-
-@pytest.fixture(autouse=True)
-def double_precision():
-    with jax.enable_x64(True):
-        yield
+pytestmark = pytest.mark.usefixtures("double_precision")
 
 
 def recursion(m, u, left, tau):

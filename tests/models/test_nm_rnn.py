@@ -26,11 +26,7 @@ from golden_network import (
 from neurosim import simulate
 from neurosim.models import LSTM, NMRNN, LowRankRNN, clamp_gains
 
-
-@pytest.fixture(autouse=True)
-def double_precision():
-    with jax.enable_x64(True):
-        yield
+pytestmark = pytest.mark.usefixtures("double_precision")
 
 
 def identity(x):

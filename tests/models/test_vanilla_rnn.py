@@ -11,11 +11,7 @@ from neurosim import simulate
 from neurosim.models import VanillaRNN
 from neurosim.models.parameters import check_recurrent_scale
 
-
-@pytest.fixture(autouse=True)
-def double_precision():
-    with jax.enable_x64(True):
-        yield
+pytestmark = pytest.mark.usefixtures("double_precision")
 
 
 def identity(x):

@@ -1,0 +1,71 @@
+"""Training the networks of an experiment into the folder of its run."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .experiment import announce
+from .run_directory import RunDirectory
+
+
+@dataclasses.dataclass(frozen=True)
+class FreshTrialTraining:
+    """How a network is trained on fresh trials at every update."""
+
+    steps: int
+    """Updates."""
+    batch_size: int
+    """Trials an update."""
+    learning_rate: float
+    """Of Adam; the one at the start where a schedule lowers it."""
+    log_every: int = 100
+    """Updates of one logging interval."""
+
+
+def train_network(
+    trainer: Callable[..., Any],
+    *args: Any,
+    name: str,
+    label: str,
+    train: Any,
+    directory: RunDirectory | None,
+    progress: bool | None,
+    **options: Any,
+) -> Any:
+    """Run `fit` or `fit_ensemble` for one network of an experiment.
+
+    **Arguments:**
+
+    - `trainer`: `fit` or `fit_ensemble`; `args` and `options` go to it.
+    - `name`: of the network, and of the folder of its files. `label`: what to call it on screen.
+    - `train`: the training part of the experiment's config.
+    - `directory`, `progress`: as the experiment got them.
+
+    **Returns:** what the trainer returns.
+
+    **Raises:** `KeyboardInterrupt` if Ctrl-C cut the training short, after it has saved.
+    """
+    announce(f"training {label}", progress)
+    result = trainer(
+        *args,
+        steps=train.steps,
+        log_every=min(train.log_every, train.steps),
+        run_dir=None if directory is None else directory.training(name),
+        config=dataclasses.asdict(train) | {"network": name},
+        progress=progress,
+        **options,
+    )
+    if result.interrupted:
+        raise KeyboardInterrupt
+    return result
+
+
+def check_names(field: str, names: tuple[str, ...], known: Mapping[str, Any]) -> None:
+    """Refuse a config that asks for no network, or for one that there is not.
+
+    **Raises:** `ValueError` with the names that there are.
+    """
+    unknown = [name for name in names if name not in known]
+    if unknown or not names:
+        said = f"unknown network {unknown[0]!r}" if unknown else "no network"
+        raise ValueError(f"{said} in {field}; known: {', '.join(known)}.")
