@@ -6,9 +6,9 @@ import jaxtyping
 import numpy as np
 import pytest
 
-from neurosim.tasks import ElementFinder, FlipFlop, MeasureWaitGo, trial_keys
+from neurosim.tasks import ElementFinder, FlipFlop, MeasureWaitGo, Multitask, trial_keys
 
-TASKS = [ElementFinder(length=2), FlipFlop(duration=50), MeasureWaitGo()]
+TASKS = [ElementFinder(length=2), FlipFlop(duration=50), MeasureWaitGo(), Multitask()]
 KEY = jax.random.key(0)
 
 
