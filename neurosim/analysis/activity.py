@@ -41,8 +41,10 @@ class Activity:
         """Whether any neuron takes two values; taken for granted where values are not known."""
         if is_traced(self.samples):
             return True
-        # Compared, not subtracted from the mean, which rounding moves off the value of a constant.
-        return bool((self.samples != self.samples[0]).any())
+        # Compared, not subtracted from the mean, which rounding moves off the value of a constant;
+        # and in NumPy, since a comparison within someone's `jit` would be traced.
+        samples = np.asarray(self.samples)
+        return bool((samples != samples[0]).any())
 
     def centred(self) -> tuple[AnyArray, Any, AnyArray]:
         """Samples about the mean of each neuron, over their scale; the scale; the means."""

@@ -171,13 +171,15 @@ def minimise_speed(
         stalled=np.zeros(n_starts, int),
         done=np.zeros(n_starts, bool),
     )
+    # Arrays: a Python number would be part of what is compiled, anew for every set of starts.
+    numbers = jnp.asarray(scale, x.dtype), jnp.asarray(tolerance, x.dtype)
     for _ in range(-(-max_steps // _VISIT)):
         active = np.flatnonzero(~search.done)
         if len(active) == 0:
             break
         for batch, kept in _batches(active, batch_size):
             part = jax.tree.map(lambda leaf, batch=batch: leaf[batch], search)
-            part = _levenberg_marquardt(displacement, part, scale, tolerance)
+            part = _levenberg_marquardt(displacement, part, *numbers)
             for leaf, values in zip(search, part, strict=True):
                 leaf[batch[:kept]] = np.asarray(values)[:kept]
     return Minimum(search.x, search.q)
@@ -221,10 +223,9 @@ def _gram(jacobian: Array) -> tuple[Array, Array]:
 
 @eqx.filter_jit
 def _levenberg_marquardt(
-    displacement: Displacement, search: _Search, scale: Any, tolerance: Any
+    displacement: Displacement, search: _Search, scale: Array, tolerance: Array
 ) -> _Search:
     dtype = search.x.dtype
-    scale, tolerance = jnp.asarray(scale, dtype), jnp.asarray(tolerance, dtype)
     step_tolerance = 0.1 * jnp.finfo(dtype).eps ** 0.5
 
     def iterate(old: _Search) -> _Search:

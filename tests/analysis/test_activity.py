@@ -84,7 +84,7 @@ def test_cell_arrays_of_trials_are_their_list(shape):
 )
 def test_other_layouts_are_told_what_is_accepted(given, message):
     with pytest.raises(ValueError, match=message):
-        PCA(1).fit(given)
+        participation_ratio(given)
 
 
 @pytest.mark.parametrize("dtype", [jnp.float16, jnp.bfloat16])
@@ -157,3 +157,10 @@ def test_derivatives_do_not_see_the_scaling():
     np.testing.assert_allclose(far, slope, atol=1e-4 * float(jnp.abs(slope).max()))
     # The dimension does not change along X itself.
     assert abs(float(jnp.sum(slope * (single - single.mean(axis=0))))) < 1e-4
+
+
+def test_known_activity_may_be_analysed_within_a_traced_function():
+    known = jnp.asarray(np.random.default_rng(0).normal(size=(20, 3)))
+    outside = participation_ratio(known)
+    inside = jax.jit(lambda scale: scale * participation_ratio(known))(1.0)
+    np.testing.assert_allclose(inside, outside, rtol=1e-6)
