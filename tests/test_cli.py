@@ -30,7 +30,9 @@ def test_list_names_every_experiment(capsys):
     assert [line.split()[0] for line in out.splitlines()] == [
         "flip_flop_fixed_points",
         "nm_rnn_element_finder",
+        "nm_rnn_multitask",
         "nm_rnn_theory",
+        "nm_rnn_time_constants",
         "nm_rnn_timing",
     ]
 

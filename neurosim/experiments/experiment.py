@@ -146,10 +146,14 @@ def spread(values: Any) -> str:
     known = known[np.isfinite(known)]
     if known.size == 0:
         return "-"
-    middle = f"{np.median(known):.2g}"
+    middle = _two_digits(np.median(known))
     if known.size == 1:
         return middle
-    return f"{middle} [{known.min():.2g}, {known.max():.2g}]"
+    return f"{middle} [{_two_digits(known.min())}, {_two_digits(known.max())}]"
+
+
+def _two_digits(value: Any) -> str:
+    return f"{value:.0f}" if 100 <= abs(value) < 1e5 else f"{value:.2g}"
 
 
 def announce(text: str, progress: bool | None) -> None:

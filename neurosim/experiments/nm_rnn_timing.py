@@ -211,10 +211,8 @@ def _take_apart(model: NMRNN, trials, dt: float) -> dict[str, np.ndarray]:
     starts = jax.tree.map(lambda a: a[:, ::3].reshape(-1, a.shape[-1]), trajectory.states)
     found = find_fixed_points(flow, starts, kind="flow")
     points = np.asarray(found.points.x).reshape(-1, x.shape[-1])
-    initial = np.asarray(model.gains(model.z0))
     ablated = [
-        _outputs_of(clamp_gains(model, {k: float(initial[k])}), trials, dt)
-        for k in range(len(initial))
+        _outputs_of(clamp_gains(model, {k: "initial"}), trials, dt) for k in range(gains.shape[-1])
     ]
     return {
         "gains": gains,

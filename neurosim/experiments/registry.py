@@ -8,7 +8,9 @@ from .experiment import Experiment
 _MODULES = {
     "flip_flop_fixed_points": "flip_flop_fixed_points",
     "nm_rnn_element_finder": "nm_rnn_element_finder",
+    "nm_rnn_multitask": "nm_rnn_multitask",
     "nm_rnn_theory": "nm_rnn_theory",
+    "nm_rnn_time_constants": "nm_rnn_time_constants",
     "nm_rnn_timing": "nm_rnn_timing",
 }
 

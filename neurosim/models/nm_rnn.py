@@ -268,17 +268,26 @@ def clamp_gains(model: NMRNN, values: dict[int, Any]) -> NMRNN:
     **Arguments:**
 
     - `model`: an `NMRNN`.
-    - `values`: component index to value; components not named stay free.
+    - `values`: component index to value, or to `"initial"` for the gain of the initial state, as
+      in the published ablations; components not named stay free. The mean over trials is a matter
+      of these trials: see `neurosim.analysis.hold_gains`.
 
-    **Raises:** `ValueError` for an index that the model does not have.
+    **Raises:** `ValueError` for an index that the model does not have, or another word.
+
+    **Reference:** Costacurta et al. (2024), section 4.2, for the ablations.
     """
     n_gains = model.A_z.shape[0]
+    words = [v for v in values.values() if isinstance(v, str) and v != "initial"]
+    if words:
+        raise ValueError(f"a gain is held at a number or at 'initial', got {words[0]!r}.")
     wrong = [k for k in values if not 0 <= k < n_gains]
     if wrong:
         raise ValueError(f"gain index {wrong[0]} is out of range: the model has {n_gains} gains.")
     held, clamped = jnp.zeros((n_gains,), model.b_z.dtype), jnp.zeros((n_gains,), bool)
     if model.gain_clamp is not None:
         held, clamped = model.gain_clamp
+    initial = model.gains(model.z0)
     for k, value in values.items():
+        value = initial[k] if isinstance(value, str) else value
         held, clamped = held.at[k].set(value), clamped.at[k].set(True)
     return dataclasses.replace(model, gain_clamp=(held, clamped))

@@ -8,6 +8,13 @@ from .gain_theory import (
 )
 from .latent import plot_latent_trajectories
 from .learning import plot_learning_curves
+from .multitask import (
+    add_angle_bar,
+    plot_accuracies,
+    plot_gains_by_task,
+    plot_similarity_matrix,
+    plot_states_by_angle,
+)
 from .style import PALETTE, new_figure, ordered_colours, paper_style
 from .timing import (
     add_interval_bar,
@@ -18,17 +25,22 @@ from .timing import (
 
 __all__ = [
     "PALETTE",
+    "add_angle_bar",
     "add_interval_bar",
     "new_figure",
     "ordered_colours",
     "paper_style",
+    "plot_accuracies",
     "plot_aligned_gains",
     "plot_bifurcation",
     "plot_crossing_times",
     "plot_feasibility",
+    "plot_gains_by_task",
     "plot_latent_trajectories",
     "plot_learning_curves",
     "plot_mode_decay",
     "plot_ramps",
     "plot_required_gains",
+    "plot_similarity_matrix",
+    "plot_states_by_angle",
 ]

@@ -85,7 +85,7 @@ def member_keys(key: PRNGKeyArray, n_seeds: Count) -> Array:
 
 
 def fit_ensemble(
-    make_model: Callable[[PRNGKeyArray], Dynamics],
+    make_model: Callable[[PRNGKeyArray], Dynamics] | Sequence[Dynamics],
     task: Task | Trials,
     *,
     n_seeds: Count,
@@ -121,7 +121,8 @@ def fit_ensemble(
 
     **Arguments:** as `fit`, and
 
-    - `make_model`: from a key to a model; all models must have the same shapes.
+    - `make_model`: from a key to a model, or a list of models, one a member, to go on from; all
+      models must have the same shapes.
     - `n_seeds`: number of members. More members do not change the first ones.
     - `throw`: raise `TrainingDiverged` when any member diverges. `False` holds such a member at
       its parameters of the step before, lets the others go on, and notes it in `diverged_at`;
@@ -148,7 +149,7 @@ def fit_ensemble(
         batch_size=batch_size,
     )
     pairs = jax.vmap(jax.random.split)(member_keys(key, n_seeds))
-    models = [make_model(pairs[i, 0]) for i in range(n_seeds)]
+    models = _starts(make_model, pairs[:, 0])
     setup = checked_setup(
         models[0],
         task,
@@ -175,6 +176,19 @@ def fit_ensemble(
         interrupted=run.interrupted,
         run_dir=schedule.run_dir,
     )
+
+
+def _starts(
+    make_model: Callable[[PRNGKeyArray], Dynamics] | Sequence[Dynamics], keys: Array
+) -> list[Dynamics]:
+    if callable(make_model):
+        return [make_model(key) for key in keys]
+    models = list(make_model)
+    if len(models) != len(keys):
+        raise ValueError(
+            f"one model for each of the n_seeds = {len(keys)} members is needed, got {len(models)}."
+        )
+    return models
 
 
 def _stack(models: list[Dynamics]) -> PyTree:

@@ -2,10 +2,24 @@
 
 import dataclasses
 
+import equinox as eqx
+import jax
 import numpy as np
+import optax
 import pytest
 
+from neurosim import simulate
 from neurosim.experiments import experiment_names, get_experiment, load_result, run_experiment
+from neurosim.experiments.network_training import FreshTrialTraining
+from neurosim.experiments.nm_rnn_multitask_networks import (
+    TRANSFERS,
+    VARIANTS,
+    Channels,
+    add_context,
+    make_model,
+)
+from neurosim.tasks import Multitask
+from neurosim.training import fit
 
 
 def _run(name, tmp_path, **changes):
@@ -75,6 +89,25 @@ def test_other_timing_networks_run(tmp_path, variant):
     assert np.isfinite(result.arrays[f"{variant}.losses"]).all()
 
 
+def test_time_constants_run(tmp_path):
+    result, figures = _run(
+        "nm_rnn_time_constants",
+        tmp_path,
+        ratios=(1.0, 30.0),
+        seeds=1,
+        train={"steps": 8, "log_every": 4},
+    )
+    assert figures == {"time_constants"}
+    ratios = result.summary["ratios"]
+    # A slower population moves the gains less within a trial, and for longer.
+    assert ratios["30"]["gain_range"][0] < ratios["1"]["gain_range"][0] / 10
+    assert ratios["30"]["gain_time"][0] > 1.5 * ratios["1"]["gain_time"][0]
+    with pytest.raises(ValueError, match="ratios must differ"):
+        dataclasses.replace(result.config, ratios=(3.0, 3.0))
+    with pytest.raises(ValueError, match="ratios must be positive"):
+        dataclasses.replace(result.config, ratios=(0.0,))
+
+
 def test_element_finder_runs(tmp_path):
     result, figures = _run(
         "nm_rnn_element_finder",
@@ -87,6 +120,63 @@ def test_element_finder_runs(tmp_path):
     assert result.summary["chance_mse"] == pytest.approx(110 / 3)
     for network in result.summary["networks"].values():
         assert np.isfinite(network["test_mse"]).all()
+
+
+def test_multitask_networks_run(tmp_path):
+    networks = ("nm_rnn", "low_rank", "vanilla_matched", "lstm")
+    result, figures = _run(
+        "nm_rnn_multitask",
+        tmp_path,
+        networks=networks,
+        seeds=1,
+        test_trials=20,
+        train={"steps": 4, "log_every": 2, "batch_size": 8},
+        transfer=FreshTrialTraining(steps=3, batch_size=8, learning_rate=1e-2, log_every=3),
+    )
+    assert {"learning_curves", "accuracy", "transfer", "gains_nm_rnn"} <= figures
+    assert {f"subspaces_{name}" for name in networks} <= figures
+    found = result.summary["networks"]
+    # What the paper counts: 603 parameters in the neuromodulatory part, 700 input weights in the
+    # low-rank network once the fourth context is there.
+    assert found["nm_rnn"]["transfer"]["z"]["parameters"] == 603
+    assert found["low_rank"]["transfer"]["inputs"]["parameters"] == 700
+    # Three contexts in pretraining: one row of B_z less than the 1806 of four contexts.
+    assert found["nm_rnn"]["parameters"] == 1806 - 20
+    assert abs(found["vanilla_matched"]["parameters"] - 1786) < 60
+    for name in networks:
+        for way in found[name]["transfer"].values():
+            assert 0 <= way["after"][0] <= 1
+
+
+def test_multitask_transfer_changes_only_what_it_may(tmp_path):
+    key = jax.random.key(0)
+    channels = Channels(3, 3, 3)
+    trials = Multitask.costacurta(
+        "memory_anti", contexts=("delay_pro", "delay_anti", "memory_pro", "memory_anti")
+    ).sample(key, 4)
+    for name in ("nm_rnn", "low_rank", "vanilla", "lstm"):
+        kind = VARIANTS[name].kind
+        model = make_model(VARIANTS[name], channels, key)
+        wide = add_context(kind, model)
+        assert wide.n_inputs == model.n_inputs + 1
+        # A silent new channel changes nothing.
+        silent = trials.inputs.at[..., -1].set(0)
+        np.testing.assert_allclose(
+            simulate(wide, silent, dt=10.0).outputs,
+            simulate(model, silent[..., :-1], dt=10.0).outputs,
+            rtol=1e-5,
+            atol=1e-6,
+        )
+        for _, leaves in TRANSFERS[kind].values():
+            trained = fit(
+                wide, trials, optimizer=optax.adam(1e-2), steps=2, key=key, dt=10.0,
+                trainable=leaves, progress=False,
+            ).model  # fmt: skip
+            chosen = {id(leaf) for leaf in jax.tree.leaves(leaves(wide))}
+            for before, after in zip(jax.tree.leaves(wide), jax.tree.leaves(trained)):
+                if not eqx.is_array(before):
+                    continue
+                assert (id(before) in chosen) != bool(np.array_equal(before, after))
 
 
 def test_flip_flop_keeps_its_memories_at_the_corners(tmp_path):
@@ -105,6 +195,11 @@ def test_config_refuses_unknown_networks():
     finder = get_experiment("nm_rnn_element_finder")
     with pytest.raises(ValueError, match="unknown network"):
         dataclasses.replace(finder.presets["quick"], networks=("transformer",))
+    multitask = get_experiment("nm_rnn_multitask").presets["quick"]
+    with pytest.raises(ValueError, match="unknown network"):
+        dataclasses.replace(multitask, networks=("transformer",))
+    with pytest.raises(ValueError, match="unknown task 'juggling'"):
+        dataclasses.replace(multitask, tasks=("delay_pro", "juggling"))
 
 
 @pytest.mark.parametrize(
@@ -116,6 +211,8 @@ def test_config_refuses_unknown_networks():
         ("flip_flop_fixed_points", "seed", -1),
         ("nm_rnn_timing", "seeds", 0),
         ("nm_rnn_element_finder", "window", 0),
+        ("nm_rnn_multitask", "seeds", 0),
+        ("nm_rnn_multitask", "transfer_task", "memory_pro"),
         ("nm_rnn_theory", "n_units", 1),
         ("nm_rnn_theory", "tau", -1.0),
     ],

@@ -206,6 +206,19 @@ def test_clamped_gains_hold_their_value_and_the_rest_stay_free():
     for index in (2, -1):
         with pytest.raises(ValueError, match="out of range"):
             clamp_gains(model, {index: 0.0})
+    with pytest.raises(ValueError, match="'initial', got 'mean'"):
+        clamp_gains(model, {0: "mean"})
+
+
+def test_a_gain_held_at_its_initial_value_is_the_gain_of_the_initial_state():
+    model = golden()
+    clamped = clamp_gains(model, {1: "initial"})
+    # sigmoid(A_z z0 + b_z) of the golden weights, second row.
+    w = golden_weights()
+    expected = sigmoid(w["A_z"][1].sum() * 0.1 + w["b_z"][1])
+    elsewhere = jnp.array([3.0, -2.0, 1.0])
+    np.testing.assert_allclose(clamped.gains(elsewhere)[1], expected, rtol=1e-6)
+    np.testing.assert_allclose(clamped.gains(elsewhere)[0], model.gains(elsewhere)[0])
 
 
 def test_dynamics_live_in_the_span_of_components_inputs_and_start():

@@ -150,3 +150,15 @@ def test_models_of_an_ensemble_must_be_alike():
         )
     with pytest.raises(ValueError, match="n_seeds must be at least 1"):
         fit_ensemble(TinyRNN.init, n_seeds=0, key=KEY, steps=1, **settings())
+
+
+def test_a_list_of_models_is_trained_on_each_from_its_own_start(ensemble):
+    starts = [ensemble.member(i).model for i in range(3)]
+    result = fit_ensemble(starts, n_seeds=3, key=KEY, steps=1, **settings(log_every=1))
+    options = settings(log_every=1)
+    for index, start in enumerate(starts):
+        _, fit_key = jax.random.split(member_keys(KEY, 3)[index])
+        alone = fit(start, key=fit_key, steps=1, **options)
+        np.testing.assert_allclose(result.losses[index], alone.losses, rtol=1e-4)
+    with pytest.raises(ValueError, match="n_seeds = 2 members is needed, got 3"):
+        fit_ensemble(starts, n_seeds=2, key=KEY, steps=1, **settings())
