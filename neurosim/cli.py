@@ -234,6 +234,7 @@ def _show(rest: list[str]) -> int:
     if len(rest) != 1 or rest[0].startswith("-"):
         raise UsageError("show takes one RUN_DIR.")
     from .experiments.run_directory import read_json
+    from .training import is_locked
 
     path = Path(rest[0])
     if not (path / "config.json").exists():
@@ -241,6 +242,8 @@ def _show(rest: list[str]) -> int:
     config = read_json(path / "config.json")
     status = path / "status.json"
     state = read_json(status) if status.exists() else {"status": "unknown"}
+    if state["status"] == "running" and not is_locked(path):
+        state["status"] = "stopped, go on with run --resume"
     print(f"experiment  {config['experiment']}")
     print(f"status      {state.pop('status')}" + "".join(f"  {k}: {v}" for k, v in state.items()))
     print("config")

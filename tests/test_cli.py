@@ -218,3 +218,11 @@ def test_corrupted_checkpoint_is_one_line(capsys, tmp_path):
     assert "checkpoint" in err
     assert last.read_bytes() == bytes(damaged)
     assert json.loads((folder / "status.json").read_text())["status"] == "failed"
+
+
+def test_a_run_whose_process_is_gone_is_shown_as_stopped(capsys, tmp_path):
+    _main(capsys, "run", "nm_rnn_theory", "--run-dir", str(tmp_path / "run"), "--quiet")
+    (tmp_path / "run" / "status.json").write_text('{"status": "running"}')
+    status, out, _ = _main(capsys, "show", str(tmp_path / "run"))
+    assert status == 0
+    assert "status      stopped, go on with run --resume" in out

@@ -2,9 +2,10 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from math import isfinite
 from typing import Any
 
-from .experiment import announce
+from .experiment import announce, check_at_least
 from .run_directory import RunDirectory
 
 
@@ -20,6 +21,13 @@ class FreshTrialTraining:
     """Of Adam; the one at the start where a schedule lowers it."""
     log_every: int = 100
     """Updates of one logging interval."""
+
+    def __post_init__(self):
+        check_at_least(self, {"steps": 1, "batch_size": 1, "log_every": 1})
+        if not (isfinite(self.learning_rate) and self.learning_rate > 0):
+            raise ValueError(
+                f"learning_rate must be positive and finite, got {self.learning_rate}."
+            )
 
 
 def train_network(

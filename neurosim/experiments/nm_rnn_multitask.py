@@ -49,7 +49,12 @@ class Config:
         check_at_least(self, {"seeds": 1, "seed": 0, "test_trials": 1, "noise_std": 0})
         if self.transfer_task in self.tasks:
             raise ValueError(f"transfer_task {self.transfer_task!r} must not be among tasks.")
-        self.transfer_sampler()  # refuses tasks that there are not
+        before, after = self.sampler(), self.transfer_sampler()  # refuse tasks there are not
+        if after.n_sensory != before.n_sensory:
+            raise ValueError(
+                f"transfer_task {self.transfer_task!r} has {after.n_sensory} channels before the "
+                f"context, and the tasks of the pretraining {before.n_sensory}: they must agree."
+            )
 
     def sampler(self) -> Multitask:
         """The tasks of the pretraining, each with a context channel."""
@@ -140,7 +145,7 @@ def _tables(config: Config, rows: list[list[str]], transfer_rows: list[list[str]
     )
     return (
         f"Share of correct responses after {config.train.steps} updates, median [range] of "
-        f"{config.seeds} seeds (responses at random: 0.1)\n\n{first}\n\n"
+        f"{config.seeds} seed(s) (responses at random: 0.1)\n\n{first}\n\n"
         f"Transfer to {config.transfer_task}, {config.transfer.steps} updates of some weights\n\n"
         f"{second}"
     )

@@ -171,6 +171,9 @@ def plot(result: Result) -> dict[str, Any]:
             ax.set_xticks(ratios, keys)
             ax.minorticks_off()
             ax.set_xlabel(r"$\tau_z / \tau_x$")
+        for ax in axes[[0, 2]]:
+            low, high = ax.get_ylim()
+            ax.set_ylim(low, high * (high / low) ** 0.3)  # room for the legend
         axes[2].set_xlabel(r"$\tau_z / \tau_x$ in the simulation")
     return {"time_constants": figure}
 

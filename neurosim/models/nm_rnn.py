@@ -1,12 +1,14 @@
 """The neuromodulated low-rank network: a slow population scales the modes of a fast one."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
 import equinox as eqx
 import jax
+import jax.core
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from ..kernels import low_rank_drive, orthonormal_columns
@@ -262,7 +264,7 @@ class NMRNN(Dynamics):
         return g * recurrent + self.B_x @ u[: self.B_x.shape[1]]
 
 
-def clamp_gains(model: NMRNN, values: dict[int, Any]) -> NMRNN:
+def clamp_gains(model: NMRNN, values: Mapping[Any, Any]) -> NMRNN:
     """Hold some gains at a value, after the gain function, for the whole trial.
 
     **Arguments:**
@@ -272,17 +274,23 @@ def clamp_gains(model: NMRNN, values: dict[int, Any]) -> NMRNN:
       in the published ablations; components not named stay free. The mean over trials is a matter
       of these trials: see `neurosim.analysis.hold_gains`.
 
-    **Raises:** `ValueError` for an index that the model does not have, or another word.
+    **Raises:** `ValueError` for an index that the model does not have, another word, or a value
+    that is not finite.
 
     **Reference:** Costacurta et al. (2024), section 4.2, for the ablations.
     """
     n_gains = model.A_z.shape[0]
-    words = [v for v in values.values() if isinstance(v, str) and v != "initial"]
-    if words:
-        raise ValueError(f"a gain is held at a number or at 'initial', got {words[0]!r}.")
-    wrong = [k for k in values if not 0 <= k < n_gains]
-    if wrong:
-        raise ValueError(f"gain index {wrong[0]} is out of range: the model has {n_gains} gains.")
+    if not isinstance(values, Mapping):
+        raise ValueError(f"values must map gain indices to values, got {values!r}.")
+    for k, value in values.items():
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
+            raise ValueError(f"gain indices are whole numbers, got {k!r}.")
+        if not 0 <= k < n_gains:
+            raise ValueError(f"gain index {k} is out of range: the model has {n_gains} gains.")
+        if isinstance(value, str) and value != "initial":
+            raise ValueError(f"a gain is held at a number or at 'initial', got {value!r}.")
+        if not isinstance(value, (str, jax.core.Tracer)) and not np.all(np.isfinite(value)):
+            raise ValueError(f"gain {k} must be held at a finite value, got {value}.")
     held, clamped = jnp.zeros((n_gains,), model.b_z.dtype), jnp.zeros((n_gains,), bool)
     if model.gain_clamp is not None:
         held, clamped = model.gain_clamp

@@ -60,14 +60,17 @@ def plot_accuracies(
     """
     width = 0.8 / max(1, len(accuracies))
     middle = np.arange(len(labels))
-    for index, ((name, values), colour) in enumerate(zip(accuracies.items(), cycle(PALETTE))):
+    # Beyond one round of colours the next marker tells networks apart.
+    styles = ((colour, marker) for marker in cycle("os^D") for colour in PALETTE)
+    for index, ((name, values), (colour, marker)) in enumerate(zip(accuracies.items(), styles)):
         values = np.atleast_2d(np.asarray(values, dtype=float))
         x = middle + width * (index - (len(accuracies) - 1) / 2)
         for seed in values:
-            ax.plot(x, seed, "o", ms=2.5, mec=colour, mfc="white", mew=0.7)
+            ax.plot(x, seed, marker, ms=2.5, mec=colour, mfc="white", mew=0.7)
         median = np.median(values, axis=0)
         half = 0.4 * width
-        ax.hlines(median, x - half, x + half, color=colour, lw=1.6, label=name)
+        ax.hlines(median, x - half, x + half, color=colour, lw=1.6)
+        ax.plot([], [], marker, ls="-", color=colour, ms=3, mfc="white", label=name)
     ax.axhline(chance, color="0.5", ls="--", lw=0.8, label="chance")
     ax.set_xticks(middle, labels)
     ax.set_ylim(-0.03, 1.05)

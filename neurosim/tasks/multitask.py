@@ -279,6 +279,8 @@ class Multitask(Task):
             raise ValueError(
                 f"angles must be one number or {size}, one a trial, got shape {np.shape(angles)}."
             )
+        if np.ma.is_masked(angles):
+            raise ValueError("angles is a masked array: fill its masked values, or leave them out.")
         if not isinstance(angles, jax.core.Tracer) and not np.all(np.isfinite(angles)):
             raise ValueError("angles must be finite.")
         theta1 = jnp.broadcast_to(jnp.asarray(angles, jnp.result_type(float)), (size,))

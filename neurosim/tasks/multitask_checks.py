@@ -21,6 +21,8 @@ _CHOICES = {
     "encoding": ("sincos", "ring"),
     "rounding": ("refuse", "nearest"),
 }
+#: Far beyond any trial; a slip in the unit of dt should not fill the memory.
+_MOST_STEPS = 1_000_000
 _NOT_NEGATIVE = ("noise_std", "mask_response", "mask_fixation")
 
 
@@ -84,8 +86,13 @@ def check_probabilities(probabilities: Sequence[float], n_tasks: int) -> None:
 def check_fits(timing: Timing, n_steps: int, dt: float) -> None:
     """The longest trial, or every phase of a rescaled one, against the time grid.
 
-    **Raises:** `ValueError` that says the duration needed.
+    **Raises:** `ValueError` that says the duration needed, or that the grid is beyond all reason.
     """
+    if n_steps > _MOST_STEPS:
+        raise ValueError(
+            f"a trial would have {n_steps:,} steps of dt = {dt:g}; at most {_MOST_STEPS:,} are "
+            "possible: a larger dt or a shorter duration is needed."
+        )
     needed = needed_steps(timing) if timing.rescaled else longest_trial(timing)
     if n_steps < needed:
         raise ValueError(
@@ -106,6 +113,11 @@ def check_mask(
             raise ValueError(
                 f"mask_grace {weights.grace * dt:g} would leave no step of the response of {name} "
                 f"to count: that can be as short as {response * dt:g}."
+            )
+        if weights.skip >= n_steps:
+            raise ValueError(
+                f"mask_skip {weights.skip * dt:g} is as long as a trial: no step before the go cue "
+                "would count, so fixation would never be asked for."
             )
         if weights.response == 0 and weights.skip >= until:
             raise ValueError(

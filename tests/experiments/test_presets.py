@@ -213,6 +213,7 @@ def test_config_refuses_unknown_networks():
         ("nm_rnn_element_finder", "window", 0),
         ("nm_rnn_multitask", "seeds", 0),
         ("nm_rnn_multitask", "transfer_task", "memory_pro"),
+        ("nm_rnn_multitask", "transfer_task", "dm1"),
         ("nm_rnn_theory", "n_units", 1),
         ("nm_rnn_theory", "tau", -1.0),
     ],
@@ -221,3 +222,14 @@ def test_config_refuses_values_before_anything_is_trained(name, field, value):
     config = get_experiment(name).presets["quick"]
     with pytest.raises(ValueError, match=field):
         dataclasses.replace(config, **{field: value})
+
+
+@pytest.mark.parametrize("name", ["nm_rnn_multitask", "nm_rnn_timing", "nm_rnn_element_finder"])
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("steps", 0), ("log_every", 0), ("learning_rate", 0.0), ("learning_rate", np.nan)],
+)
+def test_training_refuses_values_before_anything_is_trained(name, field, value):
+    train = get_experiment(name).presets["quick"].train
+    with pytest.raises(ValueError, match=field):
+        dataclasses.replace(train, **{field: value})

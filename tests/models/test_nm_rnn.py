@@ -206,8 +206,14 @@ def test_clamped_gains_hold_their_value_and_the_rest_stay_free():
     for index in (2, -1):
         with pytest.raises(ValueError, match="out of range"):
             clamp_gains(model, {index: 0.0})
-    with pytest.raises(ValueError, match="'initial', got 'mean'"):
-        clamp_gains(model, {0: "mean"})
+    for values, message in (
+        ({0: "mean"}, "'initial', got 'mean'"),
+        ({0: np.nan}, "gain 0 must be held at a finite value"),
+        ({True: 0.5}, "whole numbers, got True"),
+        ({0.0: 0.5}, "whole numbers, got 0.0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            clamp_gains(model, values)
 
 
 def test_a_gain_held_at_its_initial_value_is_the_gain_of_the_initial_state():

@@ -235,6 +235,8 @@ def test_published_names():
         ({"encoding": "ring", "n_ring": 1}, "n_ring must be at least 2, got 1"),
         ({"n_ring": 8.5}, "n_ring must be a whole number"),
         ({"mask_response": -1}, "mask_response must be finite and not negative"),
+        ({"mask_skip": 1000}, "mask_skip 1000 is as long as a trial"),
+        ({"duration": 1e12}, "at most 1,000,000 are possible"),
         ({"mask_fixation": float("nan")}, "mask_fixation must be finite"),
         # The shortest response is 100 x 0.3 / (0.7 + 1.6 + 1.6 + 0.3) = 7.1 steps.
         ({"mask_grace": 70}, "mask_grace 70 would leave no step of the response of memory_pro"),
@@ -283,3 +285,9 @@ def test_bad_requests_are_refused(size, task, angles, message):
         angles = np.array(angles)
     with pytest.raises(ValueError, match=message):
         Multitask().sample_task(KEY, size, task, angles=angles)
+
+
+def test_masked_angles_are_refused():
+    angles = np.ma.array([1.0, 2.0], mask=[True, False])
+    with pytest.raises(ValueError, match="angles is a masked array"):
+        Multitask().sample_task(jax.random.key(0), 2, "delay_pro", angles=angles)
