@@ -8,7 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .activity import Activity, ActivityLike, AnyArray, in_range, read_activity, refuse_masked
+from .activity import Activity, ActivityLike, AnyArray, is_traced, read_activity, refuse_masked
+from .estimator import Estimator, check_fitted, check_n_features, read_features
+from .reconstruction import explained_variance
 
 
 class PrincipalAxes(NamedTuple):
@@ -21,7 +23,7 @@ class PrincipalAxes(NamedTuple):
 
 
 def principal_axes(
-    X: ActivityLike, *, n_components: int | np.integer | None = None
+    X: ActivityLike, *, n_components: int | np.integer | float | np.floating | None = None
 ) -> PrincipalAxes:
     """The orthonormal directions along which activity varies most.
 
@@ -35,7 +37,9 @@ def principal_axes(
     **Arguments:**
 
     - `X`: `(time, neurons)`, `(trials, time, neurons)` or a list of `(time_i, neurons)`.
-    - `n_components`: number of axes kept, at most min(samples, neurons), which is the default.
+    - `n_components`: number of axes kept, at most min(samples, neurons), which is the default. A
+        fraction between 0 and 1 keeps the fewest that have this share of the variance; it needs
+        the values of `X`, so it cannot be used under `jit`, `grad` or `vmap`.
 
     **Returns:** `PrincipalAxes`, the axes in order of decreasing variance:
 
@@ -54,50 +58,74 @@ def principal_axes(
     return _axes_of_samples(read_activity(X), n_components)
 
 
-def _count(n_components: Any) -> int:
-    try:
-        return operator.index(n_components)
-    except TypeError:
-        raise ValueError(
-            f"n_components must be a whole number or None, got {n_components!r}."
-        ) from None
-
-
 def _axes_of_samples(activity: Activity, n_components: Any) -> PrincipalAxes:
     samples, xp = activity.samples, activity.xp
     n_samples, n_neurons = samples.shape
     if n_samples < 2:
         raise ValueError("X holds one sample: a variance needs at least two.")
     most = min(n_samples, n_neurons)
-    kept = most if n_components is None else _count(n_components)
-    if not 1 <= kept <= most:
-        raise ValueError(
-            f"n_components must lie between 1 and min(samples, neurons) = "
-            f"min({n_samples}, {n_neurons}) = {most}, got {n_components}."
-        )
+    kept = _requested(n_components, most, samples)
     if not activity.varies:
         raise ValueError("X does not vary: every neuron is constant, so there are no axes.")
     centred, scale, mean = activity.centred()
     _, singular, axes = xp.linalg.svd(centred, full_matrices=False)
-    axes = axes[:kept]
-    magnitude = xp.abs(axes)
-    largest = xp.max(magnitude, axis=1, keepdims=True)
-    # A tie broken by rounding would turn an axis like (1, -1) over from one machine to the next.
-    slack = float(jnp.finfo(axes.dtype).eps) ** 0.5
-    pivot = xp.argmax(magnitude >= (1 - slack) * largest, axis=1)
-    sign = xp.sign(axes[xp.arange(kept), pivot])
     variance = singular**2 / (n_samples - 1)
+    ratio = variance / xp.sum(variance)
+    if isinstance(kept, float):
+        # A share that is reached exactly is not missed by rounding.
+        reached = np.cumsum(np.asarray(ratio, np.float64)) + 8 * most * np.finfo(axes.dtype).eps
+        kept = min(int(np.searchsorted(reached, kept)) + 1, most)
     with np.errstate(over="ignore"):
         explained_variance = variance[:kept] * scale * scale
     return PrincipalAxes(
-        components=axes * sign[:, None],
+        components=orient_axes(axes[:kept], xp),
         explained_variance=explained_variance,
-        explained_variance_ratio=variance[:kept] / xp.sum(variance),
+        explained_variance_ratio=ratio[:kept],
         mean=mean,
     )
 
 
-class PCA:
+def _requested(n_components: Any, most: int, samples: AnyArray) -> int | float:
+    """A number of components, or a share of the variance as a float."""
+    if n_components is None:
+        return most
+    if isinstance(n_components, (float, np.floating)) and 0 < n_components < 1:
+        if is_traced(samples):
+            raise ValueError(
+                f"n_components={n_components}, a share of the variance, asks for a number of "
+                "components that depends on values, which are not known under jit, grad or vmap."
+            )
+        return float(n_components)
+    try:
+        number = operator.index(n_components)  # pyright: ignore[reportArgumentType]
+    except TypeError:
+        raise ValueError(
+            "n_components must be a whole number, a fraction of the variance between 0 and 1, or "
+            f"None, got {n_components!r}."
+        ) from None
+    if not 1 <= number <= most:
+        n_samples, n_neurons = samples.shape
+        raise ValueError(
+            f"n_components must lie between 1 and min(samples, neurons) = "
+            f"min({n_samples}, {n_neurons}) = {most}, got {n_components}."
+        )
+    return number
+
+
+def orient_axes(axes: AnyArray, xp: Any) -> AnyArray:
+    """Axes `(axis, neuron)` turned so that the loading of greatest magnitude is positive.
+
+    Among loadings that are equal in magnitude to rounding, the first decides: a tie broken by
+    rounding would turn an axis like (1, -1) over from one machine to the next.
+    """
+    magnitude = xp.abs(axes)
+    largest = xp.max(magnitude, axis=1, keepdims=True)
+    slack = float(jnp.finfo(axes.dtype).eps) ** 0.5
+    pivot = xp.argmax(magnitude >= (1 - slack) * largest, axis=1)
+    return axes * xp.sign(axes[xp.arange(len(axes)), pivot])[:, None]
+
+
+class PCA(Estimator):
     """Principal component analysis that knows trials, as a scikit-learn estimator.
 
     Activity is `(time, neurons)`, `(trials, time, neurons)`, or a list of `(time_i, neurons)` for
@@ -112,7 +140,8 @@ class PCA:
 
     **Arguments:**
 
-    - `n_components`: number of components; `None` for min(samples, neurons).
+    - `n_components`: number of components, at most min(samples, neurons), or `None` for that many;
+        a fraction between 0 and 1 for the fewest that have this share of the variance.
     - `average`: `"none"` fits every time point of every trial. `"trials"` fits averages over
       trials: over all of them, or over those that share a label where `fit` is given labels. Every
       condition then counts the same, however many trials it has.
@@ -130,7 +159,10 @@ class PCA:
     """
 
     def __init__(
-        self, n_components: int | np.integer | None = None, *, average: str = "none"
+        self,
+        n_components: int | np.integer | float | np.floating | None = None,
+        *,
+        average: str = "none",
     ) -> None:
         self.n_components = n_components
         self.average = average
@@ -150,7 +182,7 @@ class PCA:
         """
         if self.average not in ("none", "trials"):
             raise ValueError(f"average must be 'none' or 'trials', got {self.average!r}.")
-        activity = read_activity(X)
+        activity = read_features(X)
         if self.average == "trials":
             activity = _average_trials(activity, y)
         axes = _axes_of_samples(activity, self.n_components)
@@ -164,8 +196,9 @@ class PCA:
 
     def transform(self, X: ActivityLike) -> AnyArray | list[AnyArray]:
         """Project activity on the axes: same layout, with components in place of neurons."""
-        self._check_fitted()
-        activity = self._read(X, self.n_features_in_, "neuron")
+        check_fitted(self)
+        activity = read_features(X)
+        check_n_features(self, activity.samples.shape[1])
         mean, components = self._parameters(activity)
         return activity.restore((activity.samples - mean) @ components.T)
 
@@ -175,8 +208,11 @@ class PCA:
 
     def inverse_transform(self, X: ActivityLike) -> AnyArray | list[AnyArray]:
         """The activity that projections stand for: same layout, with neurons again."""
-        self._check_fitted()
-        activity = self._read(X, self.n_components_, "component")
+        check_fitted(self)
+        activity = read_features(X, axis_name="component")
+        width = activity.samples.shape[1]
+        if width != self.n_components_:
+            raise ValueError(f"X has {width} components, but the fit has {self.n_components_}.")
         mean, components = self._parameters(activity)
         return activity.restore(activity.samples @ components + mean)
 
@@ -186,35 +222,8 @@ class PCA:
         See `explained_variance`; `X` is taken as it is, not averaged.
         """
         del y
+        check_fitted(self)
         return explained_variance(X, self.inverse_transform(self.transform(X)))
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Constructor arguments by name, as scikit-learn's `clone` and searches ask for them."""
-        del deep
-        return {"n_components": self.n_components, "average": self.average}
-
-    def set_params(self, **params: Any) -> "PCA":
-        """Set constructor arguments by name."""
-        for name, value in params.items():
-            if name not in self.get_params():
-                raise ValueError(f"PCA has no parameter {name!r}; it has n_components and average.")
-            setattr(self, name, value)
-        return self
-
-    def __repr__(self) -> str:
-        return f"PCA(n_components={self.n_components!r}, average={self.average!r})"
-
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "components_"):
-            raise ValueError("this PCA is not fitted yet: call fit first.")
-
-    def _read(self, X: ActivityLike, width: int, axis_name: str) -> Activity:
-        activity = read_activity(X, axis_name=axis_name)
-        if activity.samples.shape[1] != width:
-            raise ValueError(
-                f"X has {activity.samples.shape[1]} {axis_name}s, but the fit has {width}."
-            )
-        return activity
 
     def _parameters(self, activity: Activity) -> tuple[AnyArray, AnyArray]:
         dtype = activity.samples.dtype
@@ -257,42 +266,3 @@ def _average(trials: Sequence[AnyArray], members: np.ndarray, label: Any, xp: An
             "points. Cut or warp them to one length, or give them labels of their own."
         )
     return xp.mean(xp.stack([trials[i] for i in members]), axis=0)
-
-
-def explained_variance(X: ActivityLike, reconstruction: ActivityLike) -> float | jax.Array:
-    """Fraction of the variance of activity that a reconstruction of it explains.
-
-    1 - |X - reconstruction|^2 / |X - mean|^2, squares summed over samples and neurons, the mean
-    taken for each neuron over samples. At most 1, and negative for a reconstruction worse than
-    the mean. The variance of the projections themselves is no substitute for it: that can exceed
-    the variance there is, as soon as reading and writing directions differ.
-
-    **Arguments:**
-
-    - `X`: `(time, neurons)`, `(trials, time, neurons)` or a list of `(time_i, neurons)`.
-    - `reconstruction`: the same layout and shape, in the units of `X`, its mean included.
-
-    **Returns:** a float; a JAX scalar where either input is JAX.
-
-    **Raises:** `ValueError` for layouts that differ, values that are not finite, or `X` constant.
-
-    **Reference:** Kobak et al. (2016), Demixed principal component analysis, eLife 5:e10989,
-    explained variance of a component (its decoder reads, its encoder writes).
-    """
-    data, model = read_activity(X), read_activity(reconstruction, name="reconstruction")
-    if data.samples.shape != model.samples.shape or data.lengths != model.lengths:
-        raise ValueError(
-            "X and its reconstruction must have one shape: the second argument is the activity "
-            "that a model puts in the place of X, as PCA.inverse_transform gives it, not its "
-            f"components. Got {len(data.lengths)} trial(s), {data.samples.shape} samples by "
-            f"neurons, and {len(model.lengths)} trial(s), {model.samples.shape}."
-        )
-    if not data.varies:
-        raise ValueError("X does not vary: every neuron is constant, so there is no variance.")
-    xp = jnp if jnp in (data.xp, model.xp) else np
-    centred, unit, _ = data.centred()
-    residual, residual_unit = in_range(data.samples - model.samples, xp)
-    with np.errstate(over="ignore"):
-        ratio = residual_unit / unit
-        fraction = 1 - xp.sum(residual**2) / xp.sum(centred**2) * ratio * ratio
-    return float(fraction) if xp is np else fraction

@@ -9,6 +9,7 @@ from neurosim.analysis import (
     participation_ratio,
     participation_ratio_of_spectrum,
 )
+from neurosim.analysis.dimensionality import diff_erank
 
 
 def _with_spectrum(eigenvalues, n_samples=40):
@@ -43,7 +44,12 @@ def test_participation_ratio_of_known_spectra(eigenvalues, expected):
 def test_more_neurons_than_samples_gives_the_same_as_the_full_covariance():
     X = np.random.default_rng(0).normal(size=(6, 15))
     C = np.cov(X.T)
-    assert participation_ratio(X) == pytest.approx(np.trace(C) ** 2 / np.trace(C @ C), rel=1e-10)
+    with pytest.warns(UserWarning, match=r"15 neurons but only 6 samples.*last axis of X is neur"):
+        found = participation_ratio(X)
+    assert found == pytest.approx(np.trace(C) ** 2 / np.trace(C @ C), rel=1e-10)
+    with pytest.warns(UserWarning, match="15 neurons but only 6 samples"):
+        effective_rank(X, kind="covariance")
+    effective_rank(X, kind="singular")
 
 
 def test_bias_is_as_documented():
@@ -88,6 +94,100 @@ def test_effective_rank_has_a_finite_gradient():
     assert jnp.isfinite(jax.grad(lambda X: effective_rank(X, kind="covariance"))(X)).all()
 
 
+@pytest.mark.parametrize(
+    ("N", "T", "naive", "scatter"),
+    [(50, 50, 24.56, 2.0), (50, 200, 39.80, 0.5), (100, 100, 49.5, 2.2)],
+)
+def test_correction_takes_the_bias_away(N, T, naive, scatter):
+    rng = np.random.default_rng(0)
+    draws = [rng.normal(size=(T, N)) for _ in range(40)]
+    assert np.mean([participation_ratio(X) for X in draws]) == pytest.approx(naive, rel=0.01)
+    corrected = [participation_ratio(X, bias_corrected=True) for X in draws]
+    # Twice the standard error of the mean; the ratio of two unbiased traces is .1 to .3 high.
+    assert np.mean(corrected) == pytest.approx(N, abs=2 * scatter / 40**0.5 + 0.3)
+    assert np.std(corrected) == pytest.approx(scatter, rel=0.5)
+
+
+def test_correction_of_a_spectrum_that_falls_off():
+    # exp(-k / 5) for 50 units has 10.03 dimensions; 40 samples.
+    scales = np.exp(-np.arange(50) / 10)
+    rng = np.random.default_rng(0)
+    draws = [rng.normal(size=(40, 50)) * scales for _ in range(200)]
+    assert participation_ratio_of_spectrum(scales**2) == pytest.approx(10.03, abs=0.005)
+    with pytest.warns(UserWarning, match="50 neurons but only 40 samples"):
+        naive = np.mean([participation_ratio(X) for X in draws])
+    assert naive == pytest.approx(7.97, abs=0.1)
+    corrected = np.mean([participation_ratio(X, bias_corrected=True) for X in draws])
+    assert corrected == pytest.approx(10.23, abs=0.15)
+
+
+def test_correction_is_the_ratio_of_unbiased_traces():
+    X = np.random.default_rng(0).normal(size=(9, 4))
+    S, n = np.cov(X.T), 8
+    trace, square = np.trace(S), np.trace(S @ S)
+    trace_of_square = n**2 / ((n - 1) * (n + 2)) * (square - trace**2 / n)
+    squared_trace = n / ((n - 1) * (n + 2)) * ((n + 1) * trace**2 - 2 * square)
+    expected = squared_trace / trace_of_square
+    assert participation_ratio(X, bias_corrected=True) == pytest.approx(expected, rel=1e-12)
+    in_jax = jax.jit(lambda X: participation_ratio(X, bias_corrected=True))(jnp.asarray(X))
+    assert float(in_jax) == pytest.approx(expected, rel=1e-4)
+
+
+def test_repeated_samples_count_once_where_said():
+    X = np.random.default_rng(0).normal(size=(30, 5))
+    once = participation_ratio(X, bias_corrected=True)
+    twice = np.concatenate([X, X])
+    assert participation_ratio(twice, bias_corrected=True, n_effective=30) == pytest.approx(once)
+    assert participation_ratio(twice, bias_corrected=True) < once
+
+
+def test_effective_rank_of_rows_of_one_length():
+    published = np.array([[1.0, 2, 0], [0, 1, 1], [2, 0, 1], [1, 1, 1], [3, 1, 0]])
+    found = effective_rank(published, kind="covariance", normalize_rows=True)
+    assert found == pytest.approx(2.110434, abs=1e-6)
+    assert effective_rank(published, kind="covariance") != pytest.approx(found, rel=1e-2)
+    # A sample at the mean, to rounding, has no direction.
+    shifted = np.vstack([published, published.mean(axis=0)]) + 0.1
+    for given, tolerance in ((shifted, 1e-9), (jnp.asarray(shifted, jnp.float32), 1e-5)):
+        with pytest.warns(UserWarning, match=r"1 sample\(s\), the first 5.*left out"):
+            again = effective_rank(given, kind="covariance", normalize_rows=True)
+        assert float(again) == pytest.approx(found, rel=tolerance)
+    with pytest.warns(UserWarning, match=r"the first 2"):
+        rank = effective_rank(
+            np.array([[1.0, 0], [0, 2], [0, 0]]), kind="singular", normalize_rows=True
+        )
+    assert rank == pytest.approx(2)
+    gradient = jax.jit(
+        jax.grad(lambda X: effective_rank(X, kind="covariance", normalize_rows=True))
+    )
+    assert jnp.isfinite(gradient(jnp.asarray(shifted))).all()
+
+
+def test_diff_erank_is_untrained_less_trained():
+    rng = np.random.default_rng(0)
+    before, after = rng.normal(size=(40, 6)), rng.normal(size=(40, 6)) * [5, 1, 0.2, 0.2, 0.2, 0.2]
+    ranks = [effective_rank(X, kind="covariance", normalize_rows=True) for X in (before, after)]
+    assert diff_erank(before, after) == pytest.approx(ranks[0] - ranks[1])
+    assert diff_erank(before, after) > 1
+    assert diff_erank(before, before) == 0
+    plain = [effective_rank(X, kind="covariance") for X in (before, after)]
+    assert diff_erank(before, after, normalize_rows=False) == pytest.approx(plain[0] - plain[1])
+    in_jax = diff_erank(jnp.asarray(before), jnp.asarray(after))
+    assert isinstance(in_jax, jax.Array)
+    assert float(in_jax) == pytest.approx(ranks[0] - ranks[1], rel=1e-4)
+
+
+def test_diff_erank_averages_entropies_over_trials():
+    # Spectra of (1/2, 1/2) and (1, 0): entropies log 2 and 0, so the rank is sqrt 2, not 3/2.
+    square = np.array([[1.0, 0], [-1, 0], [0, 1], [0, -1]])
+    line = np.array([[1.0, 0], [-1, 0], [2, 0], [-2, 0]])
+    cube = np.eye(4)[:, :2] - np.eye(4)[:, 2:]
+    for pair in (np.stack([square, line]), [square, line]):
+        assert diff_erank([cube, cube], pair) == pytest.approx(2 - 2**0.5)
+    unequal = [square, line[:2]]
+    assert diff_erank([cube, cube[:2]], unequal) == pytest.approx(2**0.5 - 2**0.5, abs=1e-12)
+
+
 def test_bad_input_is_refused():
     X = np.random.default_rng(0).normal(size=(10, 3))
     with pytest.raises(ValueError, match="'singular' or 'covariance'"):
@@ -98,6 +198,18 @@ def test_bad_input_is_refused():
         participation_ratio(X[:1])
     with pytest.raises(ValueError, match="zero everywhere"):
         effective_rank(np.zeros((4, 2)), kind="singular")
+    with pytest.raises(ValueError, match="pass bias_corrected=True"):
+        participation_ratio(X, n_effective=5)
+    for n_effective in (2, 11, np.nan):
+        with pytest.raises(ValueError, match=r"more than 2 independent samples.*the 10 there are"):
+            participation_ratio(X, bias_corrected=True, n_effective=n_effective)
+    # Orthogonal samples of one length look like fewer dimensions than chance would give.
+    with pytest.raises(ValueError, match="5 samples are too few for 40 neurons"):
+        participation_ratio(np.eye(5, 40), bias_corrected=True)
+    with pytest.raises(ValueError, match=r"same samples.*\(10,\) and \(9,\)"):
+        diff_erank(X, X[:9])
+    with pytest.raises(ValueError, match="does not vary"):
+        diff_erank([X, X], [X, np.ones_like(X)])
     X[4, 1] = np.nan
     with pytest.raises(ValueError, match="time 4, neuron 1"):
         participation_ratio(X)

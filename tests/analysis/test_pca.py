@@ -3,6 +3,11 @@ import jax.numpy as jnp
 import jaxtyping
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import estimator_checks
 
 from neurosim.analysis import PCA, explained_variance, principal_axes
 
@@ -210,7 +215,7 @@ def test_bad_arguments_are_refused():
         PCA(average="trials").fit(X, [0, 1])
     with pytest.raises(ValueError, match="not fitted"):
         PCA().transform(X)
-    with pytest.raises(ValueError, match="X has 3 neurons, but the fit has 4"):
+    with pytest.raises(ValueError, match=r"X has 3 features, but PCA is expecting 4 .*neurons"):
         PCA().fit(X).transform(X[:, :, :3])
     with pytest.raises(ValueError, match="X has 4 components, but the fit has 2"):
         PCA(2).fit(X).inverse_transform(X)
@@ -229,19 +234,83 @@ def unchecked_signatures():
 
 
 @pytest.mark.usefixtures("unchecked_signatures")
-@pytest.mark.parametrize("n", [2.0, 0.95, "mle"])
+@pytest.mark.parametrize("n", [2.0, 1.0, 0.0, -0.5, np.nan, "mle"])
 def test_numbers_of_components_are_whole(n):
     X = np.random.default_rng(0).normal(size=(20, 4))
     for fit in (lambda: PCA(n).fit(X), lambda: principal_axes(X, n_components=n)):
-        with pytest.raises(ValueError, match=f"n_components must be a whole number.*{n!r}"):
+        with pytest.raises(
+            ValueError, match=f"n_components must be a whole number, a fraction.*{n!r}"
+        ):
             fit()
     assert PCA(np.int64(2)).fit(X).components_.shape == (2, 4)
 
 
-def test_follows_the_estimator_protocol():
+def test_a_fraction_keeps_the_fewest_components_that_reach_it():
+    # Ratios .9 and .1.
+    for fraction, kept in ((0.5, 1), (0.9, 1), (0.91, 2), (np.float32(0.95), 2)):
+        assert PCA(fraction).fit(CROSS).n_components_ == kept
+        assert len(principal_axes(CROSS, n_components=fraction).components) == kept
+    X = np.random.default_rng(0).normal(size=(40, 6)) * [5, 4, 3, 2, 1, 0.5]
+    everything = np.cumsum(PCA().fit(X).explained_variance_ratio_)
+    for fraction in (0.3, 0.7, 0.99):
+        for given in (X, jnp.asarray(X), X.reshape(4, 10, 6)):
+            pca = PCA(fraction).fit(given)
+            assert pca.n_components_ == 1 + (everything < fraction).sum()
+            np.testing.assert_allclose(
+                pca.explained_variance_ratio_.sum(), everything[pca.n_components_ - 1], rtol=1e-5
+            )
+
+
+def test_a_fraction_needs_values():
+    X = jnp.asarray(np.random.default_rng(0).normal(size=(12, 4)))
+    with pytest.raises(ValueError, match=r"n_components=0.9.*under jit"):
+        jax.jit(lambda X: principal_axes(X, n_components=0.9).components)(X)
+    np.testing.assert_allclose(
+        jax.jit(lambda X: principal_axes(X, n_components=2).components)(X),
+        principal_axes(X, n_components=2).components,
+        atol=1e-5,
+    )
+
+
+def test_is_an_estimator_to_scikit_learn():
+    assert repr(PCA(2)) == "PCA(n_components=2, average='none')"
     pca = PCA(2, average="trials")
     assert pca.get_params() == {"n_components": 2, "average": "trials"}
-    assert PCA(**pca.get_params()).get_params() == pca.get_params()
     assert pca.set_params(n_components=3).n_components == 3
-    with pytest.raises(ValueError, match="no parameter 'whiten'"):
+    with pytest.raises(ValueError, match="no parameter 'whiten'; it has n_components and average"):
         pca.set_params(whiten=True)
+
+
+@pytest.mark.usefixtures("unchecked_signatures")
+@pytest.mark.parametrize("pca", [PCA(), PCA(2), PCA(0.9)])
+@pytest.mark.filterwarnings("ignore:Estimator PCA does not inherit")
+@pytest.mark.filterwarnings("ignore:SCIPY_ARRAY_API is not set")
+def test_passes_the_checks_of_scikit_learn(pca):
+    results = estimator_checks.check_estimator(pca, on_skip=None)
+    assert len(results) > 40
+    skipped = [r["check_name"] for r in results if r["status"] != "passed"]
+    assert skipped in ([], ["check_array_api_input"])
+
+
+def test_searches_over_trials():
+    """Three strong components; scores on held-out trials rise up to the third."""
+    rng = np.random.default_rng(0)
+    basis = np.linalg.qr(rng.normal(size=(8, 3)))[0].T
+    X = rng.normal(size=(12, 10, 3)) @ basis
+    search = GridSearchCV(PCA(), {"n_components": [1, 2, 3]}, cv=3).fit(X)
+    assert search.best_params_ == {"n_components": 3}
+    assert search.best_score_ == pytest.approx(1)
+    labels = np.arange(12) % 2
+    averaged = GridSearchCV(PCA(average="trials"), {"n_components": [1, 2]}, cv=3).fit(X, labels)
+    assert averaged.best_params_ == {"n_components": 2}
+
+
+def test_stands_in_a_pipeline():
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=60)
+    X = rng.normal(size=(60, 5)) * 0.1
+    X[:, 0] += 4 * y
+    pipeline = make_pipeline(StandardScaler(with_std=False), PCA(1), LogisticRegression())
+    assert cross_val_score(pipeline, X, y, cv=3).mean() == 1
+    search = GridSearchCV(pipeline, {"pca__n_components": [1, 0.5]}, cv=3).fit(X, y)
+    assert search.best_score_ == 1
