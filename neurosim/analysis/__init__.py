@@ -1,12 +1,43 @@
 """Functions and estimators on arrays, recorded or simulated: no model needed."""
 
+from .abstraction import CCGP, ParallelismScore, ccgp, parallelism_score
 from .activity import ActivityLike
 from .attractor_scores import LineScore, RingScore, line_score, ring_score
 from .autocorrelation import autocorrelation, autocorrelation_time
+from .bi_cross_validation import BiCrossValidation, bi_cross_validation
+from .cca import (
+    SVCCA,
+    CanonicalCorrelations,
+    CCAShuffleLevel,
+    CrossValidatedCCA,
+    cca,
+    cca_shuffle_level,
+    cross_validated_cca,
+    svcca,
+)
 from .change_times import IntervalScaling, half_change_times, interval_scaling
 from .circular_correlation import circular_correlation, fisher_lee_correlation
-from .dimensionality import effective_rank, participation_ratio, participation_ratio_of_spectrum
+from .cka import cka
+from .communication_subspace import RankScores, ReducedRankRegression, reduced_rank_scores
+from .cross_temporal_decoding import CrossTemporalDecoding, cross_temporal_decode
+from .cross_temporal_regression import CrossTemporalRegression, cross_temporal_regress
+from .crossnobis import crossnobis
+from .cvpca import CrossValidatedPCA, CrossValidatedSpectrum, cross_validated_spectrum
+from .dimension_shuffles import DimensionTest, dimension_of_shuffles
+from .dimensionality import (
+    diff_erank,
+    effective_rank,
+    participation_ratio,
+    participation_ratio_of_spectrum,
+)
+from .dmd import DMD
+from .dpca import DPCA
+from .dpca_marginalisation import marginalise
+from .dpca_significance import DPCASignificance, dpca_significance
+from .dsa import DynamicalSimilarity, dsa
+from .estimator import Estimator, NotFittedError
 from .event_alignment import AlignedTrials, align_to_events
+from .factor_analysis import FactorAnalysis, FactorDimension, factor_dimension
 from .fixed_point_set import FixedPoints
 from .fixed_points import find_fixed_points
 from .gain_ablation import GainAblation, ablate_gains, hold_gains
@@ -20,6 +51,27 @@ from .gain_theory import (
     required_gain_discrete,
 )
 from .grouped_error import GroupedError, grouped_error
+from .grouped_folds import Fold, grouped_folds
+from .jpca import JPCA
+from .jpca_significance import RotationTest, rotation_test
+from .kalman import (
+    FilteredStates,
+    LinearGaussianSystem,
+    SmoothedStates,
+    kalman_filter,
+    kalman_smoother,
+)
+from .linear_dynamical_system import LinearDynamicalSystem
+from .linear_dynamics_fit import (
+    RotationPlanes,
+    StatePairs,
+    fit_linear_map,
+    fit_rotation_logarithm,
+    fit_skew_map,
+    rotation_planes,
+    state_pairs,
+)
+from .linearisation import LinearisedDynamics, linearise
 from .low_rank_fixed_points import LowRankFixedPoints, index_sum, reduced_fixed_points
 from .low_rank_overlaps import Overlaps, overlaps
 from .low_rank_reduction import (
@@ -35,18 +87,48 @@ from .low_rank_spectra import (
     effective_jacobian_eigenvalues,
     mode_timescales,
 )
+from .lyapunov import LyapunovSpectrum, lyapunov_spectrum
+from .manifold_capacity import ManifoldCapacity, ball_capacity, manifold_capacity, point_capacity
+from .maximum_entropy_tensor import MaximumEntropyTensor, maximum_entropy_tensor
 from .mode_projection import SpanCoordinates, project_modes, project_on_span
 from .modulated_fixed_points import ModulatedFixedPoints, modulated_fixed_points
+from .noise_precision import NoisePrecision, noise_precision
+from .null_potent import NullPotent, TuningRatio
 from .pca import PCA, PrincipalAxes, explained_variance, principal_axes
 from .persistent_homology import RingPersistence, ring_persistence
+from .procrustes import procrustes_distance
+from .rdm import RDM, rdm
+from .resampling import (
+    bootstrap_trials,
+    circular_shifts,
+    permutation_p_value,
+    shuffle_labels,
+    shuffle_trials_per_unit,
+)
 from .response_accuracy import (
     Accuracy,
     accuracy_by_label,
     decode_population_angle,
     responses_correct,
 )
+from .rsa import compare_rdms, rdm_shuffle_test
+from .shape_distances import (
+    CrossValidatedShapeDistance,
+    MeanShape,
+    ShapeDistanceFloor,
+    cross_validated_shape_distance,
+    mean_shape,
+    shape_distance_floor,
+    shape_distances,
+)
+from .shape_metric import ShapeMetric
 from .shared_subspace import SharedSubspace, alignment_index, shared_subspace
+from .shattering_dimension import ShatteringDimension, shattering_dimension
+from .shuffle_test import ShuffleTest, shuffle_test
+from .soft_normalizer import SoftNormalizer
 from .subspace_angles import principal_angles, subspace_distance
+from .tangling import tangling
+from .targeted_dimensionality_reduction import TDR
 from .task_metrics import (
     angular_accuracy,
     circular_difference,
@@ -57,27 +139,74 @@ from .task_metrics import (
 )
 
 __all__ = [
+    "CCGP",
+    "DMD",
+    "DPCA",
+    "JPCA",
     "PCA",
+    "RDM",
+    "SVCCA",
+    "TDR",
     "Accuracy",
     "ActivityLike",
     "AlignedTrials",
+    "BiCrossValidation",
+    "CCAShuffleLevel",
+    "CanonicalCorrelations",
+    "CrossTemporalDecoding",
+    "CrossTemporalRegression",
+    "CrossValidatedCCA",
+    "CrossValidatedPCA",
+    "CrossValidatedShapeDistance",
+    "CrossValidatedSpectrum",
+    "DPCASignificance",
+    "DimensionTest",
+    "DynamicalSimilarity",
+    "Estimator",
+    "FactorAnalysis",
+    "FactorDimension",
+    "FilteredStates",
     "FixedPoints",
+    "Fold",
     "GainAblation",
     "GroupedError",
     "IntervalScaling",
     "JacobianSpectrum",
     "LineScore",
+    "LinearDynamicalSystem",
+    "LinearGaussianSystem",
+    "LinearisedDynamics",
     "LowRankFixedPoints",
     "LowRankReduction",
+    "LyapunovSpectrum",
+    "ManifoldCapacity",
+    "MaximumEntropyTensor",
+    "MeanShape",
     "ModeTimescales",
     "ModulatedFixedPoints",
+    "NoisePrecision",
+    "NotFittedError",
+    "NullPotent",
     "OutputComponents",
     "Overlaps",
+    "ParallelismScore",
     "PrincipalAxes",
+    "RankScores",
+    "ReducedRankRegression",
     "RingPersistence",
     "RingScore",
+    "RotationPlanes",
+    "RotationTest",
+    "ShapeDistanceFloor",
+    "ShapeMetric",
     "SharedSubspace",
+    "ShatteringDimension",
+    "ShuffleTest",
+    "SmoothedStates",
+    "SoftNormalizer",
     "SpanCoordinates",
+    "StatePairs",
+    "TuningRatio",
     "ablate_gains",
     "accuracy_by_label",
     "align_to_events",
@@ -85,47 +214,98 @@ __all__ = [
     "angular_accuracy",
     "autocorrelation",
     "autocorrelation_time",
+    "ball_capacity",
+    "bi_cross_validation",
+    "bootstrap_trials",
+    "cca",
+    "cca_shuffle_level",
+    "ccgp",
     "circular_correlation",
     "circular_difference",
     "circular_distance",
     "circular_mean",
+    "circular_shifts",
+    "cka",
+    "compare_rdms",
+    "cross_temporal_decode",
+    "cross_temporal_regress",
+    "cross_validated_cca",
+    "cross_validated_shape_distance",
+    "cross_validated_spectrum",
+    "crossnobis",
     "decode_angle",
     "decode_population_angle",
+    "diff_erank",
+    "dimension_of_shuffles",
+    "dpca_significance",
+    "dsa",
     "effective_jacobian_eigenvalues",
     "effective_rank",
     "exact_reduction",
     "explained_variance",
+    "factor_dimension",
     "find_fixed_points",
     "fisher_lee_correlation",
+    "fit_linear_map",
+    "fit_rotation_logarithm",
+    "fit_skew_map",
     "gain_is_feasible",
     "grouped_error",
+    "grouped_folds",
     "half_change_times",
     "hold_gains",
     "index_sum",
     "interval_scaling",
+    "kalman_filter",
+    "kalman_smoother",
     "line_score",
+    "linearise",
+    "lyapunov_spectrum",
+    "manifold_capacity",
+    "marginalise",
+    "maximum_entropy_tensor",
     "mean_field_overlap",
+    "mean_shape",
     "minimum_ramp_overlap",
     "mode_decay",
     "mode_decay_discrete",
     "mode_timescales",
     "modulated_fixed_points",
+    "noise_precision",
     "output_components",
     "overlaps",
+    "parallelism_score",
     "participation_ratio",
     "participation_ratio_of_spectrum",
+    "permutation_p_value",
+    "point_capacity",
     "principal_angles",
     "principal_axes",
+    "procrustes_distance",
     "project_modes",
     "project_on_span",
     "ramp_crossing_times",
+    "rdm",
+    "rdm_shuffle_test",
     "reconstruct_states",
     "reduced_fixed_points",
+    "reduced_rank_scores",
     "required_gain",
     "required_gain_discrete",
     "responses_correct",
     "ring_persistence",
     "ring_score",
+    "rotation_planes",
+    "rotation_test",
+    "shape_distance_floor",
+    "shape_distances",
     "shared_subspace",
+    "shattering_dimension",
+    "shuffle_labels",
+    "shuffle_test",
+    "shuffle_trials_per_unit",
+    "state_pairs",
     "subspace_distance",
+    "svcca",
+    "tangling",
 ]
