@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from .activity import Activity, AnyArray, as_floating, is_traced, read_activity
-from .circular_correlation import fisher_lee_correlation
+from .circular_correlation import correlate_turns
+from .estimator import refuse_traced
 from .pca import principal_axes
 
 
@@ -70,7 +71,8 @@ def ring_score(states: Any, angles: Any) -> RingScore:
     if activity.samples.shape[1] < 2:
         raise ValueError("states must have at least two units to lie on a ring.")
     axes = principal_axes(activity.samples, n_components=2)
-    plane = (activity.samples - axes.mean) @ axes.components.T
+    # Over their scale, which angles do not depend on, so that squares are in range.
+    plane = activity.centred()[0] @ axes.components.T
     xp = activity.xp
     if not is_traced(plane):
         length = np.linalg.norm(np.asarray(plane), axis=1)
@@ -81,7 +83,8 @@ def ring_score(states: Any, angles: Any) -> RingScore:
                 "the first two principal axes, and so has no angle there."
             )
     state_angles = xp.arctan2(plane[:, 1], plane[:, 0])
-    correlation = fisher_lee_correlation(state_angles, theta)
+    names = ("the angles of the states", "angles")
+    correlation = correlate_turns([state_angles, xp.asarray(theta)], xp, names)
     ratio = xp.sum(axes.explained_variance_ratio)
     return RingScore(
         score=abs(correlation),
@@ -111,11 +114,12 @@ def line_score(states: Any, values: Any) -> LineScore:
     - `projections`: `(trials,)`, of the states on the axis, about their mean.
 
     **Raises:** `ValueError` for shapes that do not fit, fewer than four trials, values that are not
-    finite, or states or values that do not vary.
+    finite, or states or values that do not vary; `TypeError` under `jit`, `grad` or `vmap`.
 
     **Reference:** Spearman (1904), American Journal of Psychology 15, 72-101; Costacurta et al.
     (2024), section 6, for the line.
     """
+    refuse_traced((states, values), "line_score")
     activity, value = _read(states, values, "values")
     samples, value = np.asarray(activity.samples, np.float64), np.asarray(value, np.float64)
     if (value == value[0]).all():

@@ -11,6 +11,7 @@ import scipy.optimize
 
 from ..kernels import check_dt
 from .activity import Activity, ActivityLike, AnyArray, read_activity
+from .estimator import refuse_traced
 
 
 def autocorrelation(X: ActivityLike, max_lag: int | np.integer) -> AnyArray:
@@ -69,7 +70,7 @@ def autocorrelation_time(
       the lags.
 
     **Raises:** `ValueError` for a bad layout, values that are not finite, another method, a lag out
-    of range, or a `dt` that is not positive.
+    of range, or a `dt` that is not positive; `TypeError` under `jit`, `grad` or `vmap`.
 
     **Reference:** Murray et al. (2014), A hierarchy of intrinsic timescales across primate cortex,
     Nature Neuroscience 17, 1661-1663, for the exponential (theirs has an offset); Sokal (1997),
@@ -78,6 +79,7 @@ def autocorrelation_time(
     if method not in ("exponential", "integral"):
         raise ValueError(f"method must be 'exponential' or 'integral', got {method!r}.")
     dt = check_dt(dt)
+    refuse_traced(X, "autocorrelation_time")
     activity = read_activity(X)
     longest = max(activity.lengths)
     if longest < 2:

@@ -6,7 +6,8 @@ import jax
 import numpy as np
 
 from ..kernels import check_dt
-from .activity import as_floating
+from .activity import as_floating, in_range
+from .estimator import refuse_traced
 from .event_alignment import TracesLike, read_events, read_traces
 
 
@@ -107,8 +108,10 @@ def interval_scaling(times: Any, intervals: Any) -> IntervalScaling:
     - `n_used`: trials with a time.
 
     **Raises:** `ValueError` for shapes that differ, values that are infinite, intervals that are
-    NaN, fewer than three trials with a time, or one interval in all of them.
+    NaN, fewer than three trials with a time, or one interval in all of them; `TypeError` under
+    `jit`, `grad` or `vmap`.
     """
+    refuse_traced((times, intervals), "interval_scaling")
     t, interval = np.asarray(as_floating(times, "times")), as_floating(intervals, "intervals")
     interval = np.asarray(interval)
     if t.ndim != 1 or t.shape != interval.shape:
@@ -124,15 +127,19 @@ def interval_scaling(times: Any, intervals: Any) -> IntervalScaling:
         raise ValueError(f"at least three trials with a time are needed, got {n} of {len(t)}.")
     if (x == x[0]).all():
         raise ValueError(f"the {n} trials with a time all have the interval {x[0]:g}.")
-    dx, dy = x - x.mean(), y - y.mean()
-    slope = float(dx @ dy / (dx @ dx))
-    residual = dy - slope * dx
     varies = bool((y != y[0]).any())
+    # Over their scales, so that sums of squares are in range.
+    (x, x_scale), (y, y_scale) = in_range(x, np), in_range(y, np)
+    dx, dy = x - x.mean(), y - y.mean()
+    slope = dx @ dy / (dx @ dx)
+    residual = dy - slope * dx
+    error = np.sqrt(residual @ residual / (n - 2) / (dx @ dx))
     r = dx @ dy / np.sqrt(dx @ dx) / np.sqrt(dy @ dy) if varies else 0.0
-    return IntervalScaling(
-        slope=slope,
-        intercept=float(y.mean() - slope * x.mean()),
-        r=float(np.clip(r, -1, 1)),
-        slope_error=float(np.sqrt(residual @ residual / (n - 2) / (dx @ dx))),
-        n_used=n,
-    )
+    with np.errstate(over="ignore"):  # a slope of more than the largest number is infinite
+        return IntervalScaling(
+            slope=float(slope * y_scale / x_scale),
+            intercept=float((y.mean() - slope * x.mean()) * y_scale),
+            r=float(np.clip(r, -1, 1)),
+            slope_error=float(error * y_scale / x_scale),
+            n_used=n,
+        )

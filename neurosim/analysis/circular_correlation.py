@@ -10,6 +10,8 @@ import numpy as np
 from .activity import AnyArray, as_floating, is_traced
 from .task_metrics import circular_mean
 
+_NAMES = ("the angles a", "the angles b")
+
 
 def circular_correlation(a: Any, b: Any, *, period: float | int = tau) -> float | jax.Array:
     """Correlation of two angles about their mean directions, after Jammalamadaka and SenGupta.
@@ -44,7 +46,7 @@ def circular_correlation(a: Any, b: Any, *, period: float | int = tau) -> float 
             )
         sines.append(xp.sin(x - mean))
     u, v = sines
-    return _quotient(xp, xp.sum(u * v), xp.sum(u * u), xp.sum(v * v), angles)
+    return _quotient(xp, xp.sum(u * v), xp.sum(u * u), xp.sum(v * v), angles, _NAMES)
 
 
 def fisher_lee_correlation(a: Any, b: Any, *, period: float | int = tau) -> float | jax.Array:
@@ -64,6 +66,11 @@ def fisher_lee_correlation(a: Any, b: Any, *, period: float | int = tau) -> floa
     327-332.
     """
     xp, angles = _read(period, a=a, b=b)
+    return correlate_turns(angles, xp, _NAMES)
+
+
+def correlate_turns(angles: list[AnyArray], xp: Any, names: tuple[str, str]) -> float | jax.Array:
+    """The coefficient of Fisher and Lee of two arrays of radians, called `names` in an error."""
     parts = []
     for x in angles:
         # Any origin gives the same; about the axis of the angles, nearly equal ones do not cancel.
@@ -76,7 +83,7 @@ def fisher_lee_correlation(a: Any, b: Any, *, period: float | int = tau) -> floa
         """Half the sum over all pairs of sin(a_i - a_j) sin(b_i - b_j)."""
         return xp.sum(s * t) * xp.sum(c * d) - xp.sum(s * d) * xp.sum(c * t)
 
-    return _quotient(xp, pairs(s, c, t, d), pairs(s, c, s, c), pairs(t, d, t, d), angles)
+    return _quotient(xp, pairs(s, c, t, d), pairs(s, c, s, c), pairs(t, d, t, d), angles, names)
 
 
 def _read(period: float | int, **values: Any) -> tuple[Any, list[AnyArray]]:
@@ -97,16 +104,21 @@ def _read(period: float | int, **values: Any) -> tuple[Any, list[AnyArray]]:
 
 
 def _quotient(
-    xp: Any, product: Any, first: Any, second: Any, angles: list[AnyArray]
+    xp: Any,
+    product: Any,
+    first: Any,
+    second: Any,
+    angles: list[AnyArray],
+    names: tuple[str, str],
 ) -> float | jax.Array:
     n = len(angles[0])
     # Sines of angles are exact to the rounding of the angles, whose squares these are.
     spread = []
-    for name, x, value in zip("ab", angles, (first, second)):
+    for name, x, value in zip(names, angles, (first, second)):
         largest = xp.maximum(xp.max(xp.abs(x)), 1)
         none = value <= n * (8 * xp.finfo(x.dtype).eps * largest) ** 2
         if not is_traced(none) and none:
-            raise ValueError(f"the angles {name} do not vary: they are all equal or opposite.")
+            raise ValueError(f"{name} do not vary: they are all equal or opposite.")
         spread.append(xp.where(none, xp.nan, value))
     r = xp.clip(product / xp.sqrt(spread[0]) / xp.sqrt(spread[1]), -1, 1)
     return float(r) if xp is np else r

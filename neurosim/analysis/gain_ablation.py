@@ -1,6 +1,6 @@
 """What each gain of a low-rank network is needed for: the same trials with some gains held."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -10,6 +10,7 @@ from .activity import AnyArray
 from .grouped_error import GroupedError, grouped_error
 from .low_rank_factors import Numbers, check_vector, read_arrays
 from .low_rank_reduction import exact_reduction, output_components
+from .transfer_function import TransferFunction, check_function
 
 #: One index of a gain, or several.
 Indices = int | np.integer | np.ndarray | Sequence[Any]
@@ -62,9 +63,8 @@ def hold_gains(gains: Numbers, components: Indices, *, to: Numbers = "initial") 
 
     **Reference:** Costacurta et al. (2024), Fig. 3F.
     """
-    xp, (s, value) = read_arrays(gains=gains, to=None if isinstance(to, str) else to)
-    if s.ndim < 2 or s.shape[-1] == 0 or s.shape[-2] == 0:
-        raise ValueError(f"gains must be (time, gain) or (trials, time, gain), got {s.shape}.")
+    xp, (s, value) = read_arrays(*_fixed(to), gains=gains, to=None if isinstance(to, str) else to)
+    _check_gains_in_time(s)
     k = np.array(_indices(components, s.shape[-1]))
     if isinstance(to, str):
         if to not in ("initial", "mean"):
@@ -98,12 +98,12 @@ def ablate_gains(
     tau: Any,
     dt: Any = 1.0,
     d: Numbers | None = None,
-    components: Sequence[Indices] | None = None,
+    components: Sequence[Indices] | Indices | None = None,
     to: Numbers = "initial",
     targets: Numbers | None = None,
     mask: Numbers | None = None,
     groups: Any = None,
-    phi: Callable[[Any], Any] = jnp.tanh,
+    phi: TransferFunction = jnp.tanh,
     rec_scale: Any = 1.0,
 ) -> GainAblation:
     """Run trials of a low-rank network again with gains held, and say what that does to the output.
@@ -118,7 +118,8 @@ def ablate_gains(
     - `gains`: `(time, gain)` or `(trials, time, gain)`, those used in each step (see
       `exact_reduction`); K of them, or 1.
     - `x0`, `tau`, `dt`, `phi`, `rec_scale`: as in `exact_reduction`.
-    - `components`: what each ablation holds, an index or several; each gain by itself by default.
+    - `components`: what each ablation holds, an index or several; an index alone is one ablation,
+      and by default each gain is held by itself.
     - `to`: what they are held at, as in `hold_gains`.
     - `targets`, `mask`, `groups`: for the error in each group of trials, as in `grouped_error`;
       groups may be the intervals that the trials ask for. Without targets there is no error.
@@ -130,12 +131,16 @@ def ablate_gains(
 
     **Reference:** Costacurta et al. (2024), Fig. 3F.
     """
-    xp, (s, C, d, _) = read_arrays(gains=gains, C=C, d=d, to=None if isinstance(to, str) else to)
-    if s.ndim < 2:
-        raise ValueError(f"gains must be (time, gain) or (trials, time, gain), got {s.shape}.")
+    check_function(phi)
+    xp, (s, C, d, _) = read_arrays(
+        "d", *_fixed(to), gains=gains, C=C, d=d, to=None if isinstance(to, str) else to
+    )
+    _check_gains_in_time(s)
     if targets is None and (mask is not None or groups is not None):
         raise ValueError("mask and groups are for the error: give targets too.")
-    given = range(s.shape[-1]) if components is None else components
+    given: Any = range(s.shape[-1]) if components is None else components
+    if np.isscalar(given) or getattr(given, "ndim", None) == 0:
+        given = [given]
     sets = tuple(_indices(chosen, s.shape[-1]) for chosen in given)
     if len(sets) == 0:
         raise ValueError("components is empty: there is nothing to hold.")
@@ -163,6 +168,18 @@ def ablate_gains(
         intact_error=None if error is None else error._replace(values=error.values[0]),
         error=None if error is None else error._replace(values=error.values[1:]),
     )
+
+
+def _fixed(to: Any) -> tuple[str, ...]:
+    """The names that `read_arrays` may find missing: that of a rule in place of values."""
+    return ("to",) if isinstance(to, str) else ()
+
+
+def _check_gains_in_time(s: AnyArray) -> None:
+    if s.ndim < 2 or s.size == 0:
+        raise ValueError(
+            f"gains must be (time, gain) or (trials, time, gain) and not empty, got {s.shape}."
+        )
 
 
 def _indices(components: Indices, n_gains: int) -> tuple[int, ...]:

@@ -41,7 +41,7 @@ def grouped_error(
     **Raises:** `ValueError` for shapes that do not fit, values that are not finite, a negative
     weight, or a group in which nothing is asked.
     """
-    xp, (y, target, weight) = read_arrays(outputs=outputs, targets=targets, mask=mask)
+    xp, (y, target, weight) = read_arrays("mask", outputs=outputs, targets=targets, mask=mask)
     if target.ndim != 3 or y.ndim < 3 or y.shape[-3:] != target.shape or target.size == 0:
         raise ValueError(
             "outputs must be (..., trials, time, output) and targets (trials, time, output), not "

@@ -22,15 +22,18 @@ Numbers: TypeAlias = Any
 _SCALES = {"unit": 0.0, "1/N": -1.0, "1/sqrt(N)": -0.5}
 
 
-def read_arrays(**values: Any) -> tuple[Any, list[Any]]:
+def read_arrays(*optional: str, **values: Any) -> tuple[Any, list[Any]]:
     """The namespace to compute in, JAX's if any value is JAX's, and the values in it.
 
-    NumPy values are float64, JAX values float32 or better. `None` stays `None`, and a Python number
-    takes on the precision of the arrays.
+    NumPy values are float64, JAX values float32 or better. `None` stays `None` where the name is
+    among those that are `optional`, and a Python number takes on the precision of the arrays.
 
-    **Raises:** `ValueError` for values that are no real numbers, masked or not finite; the last
-    only where they are known, so not under `jit`.
+    **Raises:** `ValueError` for values that are missing, no real numbers, masked or not finite; the
+    last only where they are known, so not under `jit`.
     """
+    for name, value in values.items():
+        if value is None and name not in optional:
+            raise ValueError(f"{name} is needed, got None.")
     read = {k: as_floating(v, k) for k, v in values.items() if v is not None}
     in_jax = [a for a in read.values() if isinstance(a, jax.Array)]
     xp = jnp if in_jax else np
@@ -85,6 +88,8 @@ def check_vector(array: AnyArray, name: str, *, axis_name: str, n: int) -> None:
 
 def check_gains(gains: AnyArray, rank: int, *, name: str = "gains") -> None:
     """Refuse gains that are neither one number nor `(..., rank)` or `(..., 1)`."""
+    if 0 in gains.shape[:-1]:
+        raise ValueError(f"{name} must not be empty, got shape {gains.shape}.")
     if gains.ndim > 0 and gains.shape[-1] not in (1, rank):
         raise ValueError(
             f"{name} must have one entry for each of {rank} component(s), or a single one for "
@@ -95,9 +100,9 @@ def check_gains(gains: AnyArray, rank: int, *, name: str = "gains") -> None:
 def check_times(*, dt: Any = None, **taus: Any) -> None:
     """Refuse time constants that are not positive, and steps that they make unstable."""
     for name, value in {"dt": dt, **taus}.items():
-        if value is None or is_traced(value):
+        if is_traced(value) or (value is None and name == "dt"):
             continue
-        if np.ndim(value) != 0 or not 0 < float(value) < np.inf:
+        if isinstance(value, (str, type(None))) or np.ndim(value) != 0 or not 0 < value < np.inf:
             raise ValueError(f"{name} must be a positive, finite number, got {value}.")
     for name, tau in taus.items():
         if dt is None or is_traced(dt) or is_traced(tau):
@@ -117,7 +122,11 @@ def recurrent_factor(rec_scale: Any, n_units: int) -> Any:
                 f"rec_scale must be 'unit', '1/N', '1/sqrt(N)' or a number, got {rec_scale!r}."
             )
         return float(n_units) ** _SCALES[rec_scale]
-    if np.ndim(rec_scale) != 0 or not (is_traced(rec_scale) or np.isfinite(rec_scale)):
+    if (
+        rec_scale is None
+        or np.ndim(rec_scale) != 0
+        or not (is_traced(rec_scale) or np.isfinite(rec_scale))
+    ):
         raise ValueError(f"rec_scale must be one finite number or a name, got {rec_scale}.")
     return rec_scale
 

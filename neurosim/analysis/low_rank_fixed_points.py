@@ -10,6 +10,7 @@ for those of the leak (see `low_rank_spectra`), so both agree on what is stable.
 
 import contextlib
 import dataclasses
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Complex, Float, Int, PRNGKeyArray
 
+from .estimator import refuse_traced
 from .fixed_point_set import CRITERION, FixedPoints
 from .fixed_points import find_fixed_points
 from .low_rank_factors import (
@@ -31,7 +33,8 @@ from .low_rank_factors import (
     read_arrays,
     recurrent_factor,
 )
-from .transfer_function import rates
+from .resampling import positive_count
+from .transfer_function import TransferFunction, check_function, rates
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -84,11 +87,11 @@ def reduced_fixed_points(
     B: Numbers | None = None,
     input: Numbers | None = None,
     tau: float | int = 1.0,
-    phi: Callable[[Any], Any] = jnp.tanh,
+    phi: TransferFunction = jnp.tanh,
     rec_scale: Any = 1.0,
     starts: Numbers | None = None,
-    n_starts: int = 256,
-    key: PRNGKeyArray | None = None,
+    n_starts: Any = 256,
+    key: Any = None,
     **search: Any,
 ) -> LowRankFixedPoints:
     """Find the fixed points of a low-rank network for an input and gains held still.
@@ -115,17 +118,29 @@ def reduced_fixed_points(
     - `search`: further arguments of `find_fixed_points`; `tolerance` and `uniqueness` are in units
       of kappa, whose distances are those of x if L is orthonormal.
 
-    **Returns:** `LowRankFixedPoints`, possibly none. NumPy arrays are computed on in float64, JAX
-    arrays in the precision of JAX.
+    **Returns:** `LowRankFixedPoints`, NumPy, the point found by most starts first; possibly none:
 
-    **Raises:** `ValueError` for shapes that do not fit, values that are not finite, `B` or `input`
-    alone, neither starts nor a key, and as `find_fixed_points`.
+    - `kappa`: `(point, K)`. `states`: `(point, N)`, L kappa + B u.
+    - `residual`: `(point,)`, |tau dx/dt| there.
+    - `eigenvalues`: `(point, N)`, complex, of the Jacobian of dx/dt; `index_sum(found.eigenvalues)`
+      other than 1 says that points are missing.
+    - `stable`, `continuous`, `outlier`, `n_starts`: `(point,)`, see `FixedPoints`; `search`: the
+      search in kappa itself.
+
+    NumPy arrays are computed on in float64, JAX arrays in the precision of JAX.
+
+    **Raises:** `ValueError` for shapes that do not fit, values that are missing or not finite, `B`
+    or `input` alone, neither starts nor a key, a `phi` that is no function or not written in JAX,
+    another search option, and as `find_fixed_points`; `TypeError` under `jit`, `grad` or `vmap`.
 
     **Reference:** the fixed points of Costacurta et al. (2024), section 6; `find_fixed_points` for
     the search.
     """
+    check_function(phi)
+    check_search(search)
+    refuse_traced((L, R, gains, B, input, tau, starts, key), "reduced_fixed_points")
     xp, (L, R, s, B, u, starts) = read_arrays(
-        L=L, R=R, gains=gains, B=B, input=input, starts=starts
+        "B", "input", "starts", L=L, R=R, gains=gains, B=B, input=input, starts=starts
     )
     check_times(tau=tau)
     _, rank = check_factors(L, R)
@@ -216,18 +231,34 @@ def check_starts(starts: Any, name: str, axis_name: str, n: int) -> Array:
 
 
 def draw_starts(
-    image: Callable[[Array], Array], columns: Array, *, n_starts: int, key: PRNGKeyArray | None
+    image: Callable[[Array], Array], columns: Array, *, n_starts: Any, key: Any
 ) -> Array:
     """Images of random coordinates along `columns`, half of them shrunk at random: `(start, rank)`.
 
     The states they are images of are between a tenth and ten in root mean square, so that both
     linear and saturated units occur.
     """
+    check_key(key)
+    return _draw_starts(image, columns, positive_count(n_starts, "n_starts"), key)
+
+
+def check_key(key: Any) -> None:
+    """Raise `ValueError` for what is no key of JAX, new or old style."""
     if key is None:
         raise ValueError("give starts, or a key to draw them with.")
-    if not n_starts >= 1:
-        raise ValueError(f"n_starts must be 1 or more, got {n_starts}.")
-    return _draw_starts(image, columns, n_starts, key)
+    new = isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
+    old = isinstance(key, (jax.Array, np.ndarray)) and key.dtype == np.uint32
+    if not (new and key.ndim == 0) and not (old and key.ndim == 1):
+        raise ValueError(f"key must be one key, as of jax.random.key(0), got {key!r}.")
+
+
+def check_search(search: dict[str, Any]) -> None:
+    """Raise `ValueError` for an option that `find_fixed_points` does not have."""
+    parameters = inspect.signature(find_fixed_points).parameters.values()
+    known = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "kind"]
+    for name in search:
+        if name not in known:
+            raise ValueError(f"there is no option {name!r} of the search: it has {known}.")
 
 
 @eqx.filter_jit

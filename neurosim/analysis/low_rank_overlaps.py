@@ -48,7 +48,7 @@ def overlaps(
     """
     if normalise not in (None, "N"):
         raise ValueError(f"normalise must be 'N' or None, got {normalise!r}.")
-    _, (L, R, B, C) = read_arrays(L=L, R=R, B=B, C=C)
+    _, (L, R, B, C) = read_arrays("B", "C", L=L, R=R, B=B, C=C)
     n_units, _ = check_factors(L, R)
     unit = n_units if normalise == "N" else 1
     if B is not None:

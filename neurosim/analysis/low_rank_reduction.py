@@ -11,7 +11,6 @@ from kappa = v = 0 and carry all there is to know of N units. In continuous time
 become tau kappa' = -kappa + g s * (R^T phi(x)) and tau v' = -v + u.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -29,7 +28,7 @@ from .low_rank_factors import (
     read_arrays,
     recurrent_factor,
 )
-from .transfer_function import rates
+from .transfer_function import TransferFunction, check_function, rates
 
 
 class LowRankReduction(NamedTuple):
@@ -68,7 +67,7 @@ def exact_reduction(
     tau: Any,
     dt: Any = 1.0,
     gains: Numbers | None = None,
-    phi: Callable[[Any], Any] = jnp.tanh,
+    phi: TransferFunction = jnp.tanh,
     rec_scale: Any = 1.0,
 ) -> LowRankReduction:
     """Run a low-rank network with given gains by its K + U variables, without approximation.
@@ -101,14 +100,16 @@ def exact_reduction(
     float64, or JAX, differentiable and compiled once for each `phi` and set of shapes, if any array
     is JAX's.
 
-    **Raises:** `ValueError` for shapes that do not fit, values that are not finite, a time that is
-    not positive, a step of 2 tau or more, or a state that leaves the finite numbers.
+    **Raises:** `ValueError` for shapes that do not fit, no trials, values that are missing or not
+    finite, a time that is not positive, a step of 2 tau or more, a `phi` that is no function or,
+    for JAX arrays, not written in JAX, or a state that leaves the finite numbers.
 
     **Reference:** derived from the model of Costacurta et al. (2024), section 3; for networks
     without gains Beiran et al. (2021), Neural Computation 33, 1572-1615.
     """
+    check_function(phi)
     xp, (L, R, B, u, s, x, tau, dt) = read_arrays(
-        L=L, R=R, B=B, inputs=inputs, gains=gains, x0=x0, tau=tau, dt=dt
+        "gains", L=L, R=R, B=B, inputs=inputs, gains=gains, x0=x0, tau=tau, dt=dt
     )
     n_units, rank = check_factors(L, R)
     check_matrix(B, "B", layout="(units, input)", axis=0, n_units=n_units)
@@ -129,6 +130,10 @@ def exact_reduction(
             "inputs, gains and x0 disagree in their number of trials: their shapes are "
             f"{u.shape}, {s.shape} and {x.shape}."
         ) from None
+    if 0 in lead:
+        raise ValueError(
+            f"at least one trial is needed: inputs are {u.shape}, gains {s.shape}, x0 {x.shape}."
+        )
     time_first = (xp.moveaxis(u, -2, 0), xp.moveaxis(s, -2, 0))
     start = (
         xp.zeros((*lead, rank), L.dtype),
@@ -142,15 +147,13 @@ def exact_reduction(
     return LowRankReduction(xp.moveaxis(kappa, 0, -2), xp.moveaxis(v, 0, -2), leak)
 
 
-def reconstruct_states(
-    reduction: LowRankReduction, L: Numbers, B: Numbers, *, x0: Numbers
-) -> AnyArray:
+def reconstruct_states(reduction: Any, L: Numbers, B: Numbers, *, x0: Numbers) -> AnyArray:
     """The states that a reduction stands for: L kappa + B v + leak x_0.
 
     **Arguments:**
 
-    - `reduction`: of `exact_reduction`, or kappa, v and leak = exp(-t / tau) solved in continuous
-      time.
+    - `reduction`: of `exact_reduction`, or a `LowRankReduction` of kappa, v and leak =
+      exp(-t / tau) solved in continuous time.
     - `L`, `B`, `x0`: as they went into it.
 
     **Returns:** `(time, units)` or `(trials, time, units)`; entry t is after step t.
@@ -164,7 +167,7 @@ def reconstruct_states(
 
 
 def output_components(
-    reduction: LowRankReduction, L: Numbers, B: Numbers, C: Numbers, *, x0: Numbers
+    reduction: Any, L: Numbers, B: Numbers, C: Numbers, *, x0: Numbers
 ) -> OutputComponents:
     """What each component, the input and the initial state add to the output, over time.
 
@@ -207,7 +210,7 @@ def _gains_in_time(s: AnyArray, rank: int, n_steps: int, xp: Any) -> AnyArray:
     return s
 
 
-def _step(weights: tuple, carry: tuple, given: tuple, phi: Callable, xp: Any) -> tuple:
+def _step(weights: tuple, carry: tuple, given: tuple, phi: TransferFunction, xp: Any) -> tuple:
     L, R, B, x0, a, g = weights
     (kappa, v, leak), (u, s) = carry, given
     x = kappa @ L.T + v @ B.T + leak * x0
@@ -216,7 +219,7 @@ def _step(weights: tuple, carry: tuple, given: tuple, phi: Callable, xp: Any) ->
 
 
 @eqx.filter_jit
-def _run_in_jax(weights: tuple, start: tuple, time_first: tuple, phi: Callable) -> tuple:
+def _run_in_jax(weights: tuple, start: tuple, time_first: tuple, phi: TransferFunction) -> tuple:
     def step(carry: tuple, given: tuple) -> tuple:
         new = _step(weights, carry, given, phi, jnp)
         return new, new
@@ -224,7 +227,7 @@ def _run_in_jax(weights: tuple, start: tuple, time_first: tuple, phi: Callable) 
     return jax.lax.scan(step, start, time_first)[1]
 
 
-def _run_in_numpy(weights: tuple, start: tuple, time_first: tuple, phi: Callable) -> tuple:
+def _run_in_numpy(weights: tuple, start: tuple, time_first: tuple, phi: TransferFunction) -> tuple:
     carry, steps = start, []
     with np.errstate(over="ignore", invalid="ignore"):  # reported by step afterwards
         for given in zip(*time_first, strict=True):
@@ -246,7 +249,12 @@ def _check_finite(kappa: AnyArray) -> None:
         )
 
 
-def _read_reduction(reduction: LowRankReduction, **values: Any) -> tuple[Any, list[Any]]:
+def _read_reduction(reduction: Any, **values: Any) -> tuple[Any, list[Any]]:
+    if not isinstance(reduction, LowRankReduction):
+        raise ValueError(
+            "reduction must be a LowRankReduction, as exact_reduction returns, got "
+            f"{type(reduction).__name__}."
+        )
     xp, arrays = read_arrays(**reduction._asdict(), **values)
     kappa, v, leak, L, B, x0 = arrays[:6]
     for name, array in {"L": L, "B": B}.items():

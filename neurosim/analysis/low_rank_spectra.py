@@ -5,7 +5,6 @@ with D = diag(phi'(x)). Directions that D maps into the complement of R decay wi
 the other K eigenvalues are (-1 + eig(g S R^T D L)) / tau.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -21,7 +20,7 @@ from .low_rank_factors import (
     recurrent_factor,
     sorted_eigenvalues,
 )
-from .transfer_function import slopes
+from .transfer_function import TransferFunction, check_function, slopes
 
 
 class ModeTimescales(NamedTuple):
@@ -80,8 +79,8 @@ def mode_timescales(
     - `angular_frequencies`: Im l / tau, radians per unit of time; in pairs of either sign.
     - `unstable`: Re l >= 1: the mode persists or grows, and phi alone can stop it.
 
-    **Raises:** `ValueError` for shapes that do not fit, values that are not finite, or a time
-    constant that is not positive.
+    **Raises:** `ValueError` for shapes that do not fit or are empty, values that are missing or not
+    finite, or a time constant that is not positive.
 
     **Reference:** Costacurta et al. (2024), section 3.1, for factors that are not orthonormal.
     """
@@ -109,7 +108,7 @@ def effective_jacobian_eigenvalues(
     gains: Numbers = 1.0,
     *,
     tau: Any,
-    phi: Callable[[Any], Any] = jnp.tanh,
+    phi: TransferFunction = jnp.tanh,
     rec_scale: Any = 1.0,
 ) -> JacobianSpectrum:
     """The spectrum of a low-rank network's Jacobian at given states, for gains held still.
@@ -132,16 +131,19 @@ def effective_jacobian_eigenvalues(
     - `all_eigenvalues`: `(..., units)`, both together, largest real part first.
 
     **Raises:** `ValueError` for shapes that do not fit, values that are not finite, a time constant
-    that is not positive, or a `phi` that JAX cannot differentiate.
+    that is not positive, or a `phi` that is no function or that JAX cannot differentiate.
 
     **Reference:** derived from the model of Costacurta et al. (2024), section 3.
     """
+    check_function(phi)
     xp, (x, L, R, s, tau) = read_arrays(X=X, L=L, R=R, gains=gains, tau=tau)
     n_units, rank = check_factors(L, R)
     check_gains(s, rank)
     check_times(tau=tau)
-    if x.ndim < 1 or x.shape[-1] != n_units:
-        raise ValueError(f"X must be (..., units) with {n_units} units, got {x.shape}.")
+    if x.ndim < 1 or x.shape[-1] != n_units or x.size == 0:
+        raise ValueError(
+            f"X must be (..., units) with {n_units} units and not empty, got {x.shape}."
+        )
     try:
         np.broadcast_shapes(x.shape[:-1], s.shape[:-1])
     except ValueError:

@@ -17,14 +17,24 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Complex, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Complex, Float
 
+from .estimator import refuse_traced
 from .fixed_point_set import CRITERION, FixedPoints
 from .fixed_points import find_fixed_points
 from .low_rank_factors import Numbers, check_times, read_arrays
-from .low_rank_fixed_points import check_starts, draw_starts, index_sum, precision_of, with_leak
+from .low_rank_fixed_points import (
+    check_key,
+    check_search,
+    check_starts,
+    draw_starts,
+    index_sum,
+    precision_of,
+    with_leak,
+)
 from .modulated_flow import ModulatedFlow
-from .transfer_function import rates
+from .resampling import positive_count
+from .transfer_function import TransferFunction, check_function, rates
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -85,12 +95,12 @@ def modulated_fixed_points(
     input: Numbers | None = None,
     tau_x: float | int = 1.0,
     tau_z: float | int = 1.0,
-    phi: Callable[[Any], Any] = jnp.tanh,
-    gain_fn: Callable[[Any], Any] = jax.nn.sigmoid,
+    phi: TransferFunction = jnp.tanh,
+    gain_fn: TransferFunction = jax.nn.sigmoid,
     rec_scale: Any = 1.0,
-    starts: tuple[Numbers, Numbers] | None = None,
-    n_starts: int = 256,
-    key: PRNGKeyArray | None = None,
+    starts: Any = None,
+    n_starts: Any = 256,
+    key: Any = None,
     **search: Any,
 ) -> ModulatedFixedPoints:
     """Find the joint fixed points (x, z) of a neuromodulated low-rank network for a held input.
@@ -103,23 +113,41 @@ def modulated_fixed_points(
       channels; or none of them.
     - `tau_x`, `tau_z`: time constants, in one unit, the unit of the eigenvalues.
     - `phi`, `gain_fn`: elementwise. `rec_scale`: g, a number or `"unit"`, `"1/N"`, `"1/sqrt(N)"`.
-    - `starts`: `(start, K)` of kappa and `(start, M)` of z, the same number with feedback; else
+    - `starts`: a pair, `(start, K)` of kappa and `(start, M)` of z, as many with feedback; else
       `n_starts` are drawn with `key`, as in `reduced_fixed_points`.
     - `search`: further arguments of `find_fixed_points`.
 
-    **Returns:** `ModulatedFixedPoints`, possibly none. NumPy arrays are computed on in float64, JAX
-    arrays in the precision of JAX. Where z has a continuum of fixed points, x is sought at the one
-    in its middle only.
+    **Returns:** `ModulatedFixedPoints`, NumPy, possibly none:
 
-    **Raises:** `ValueError` for shapes that do not fit, values that are not finite, part of the
-    input or of the feedback missing, neither starts nor a key, and as `find_fixed_points`.
+    - `kappa`: `(point, K)`. `states`: `(point, N)`, x = L kappa + B_x u. `z`: `(point, M)`.
+    - `gains`: `(point, K)` or `(point, 1)`.
+    - `residual`: `(point,)`, the norm of (tau_x dx/dt, tau_z dz/dt) there.
+    - `eigenvalues`: `(point, N + M)`, complex, of the joint Jacobian, largest real part first;
+      `index_sum(found.eigenvalues)` other than 1 says that points are missing.
+    - `stable`, `continuous`, `outlier`: `(point,)`, see `FixedPoints`; `searches`: the searches
+      themselves, the joint one or that in z and those in kappa.
+
+    NumPy arrays are computed on in float64, JAX arrays in the precision of JAX. Where z has a
+    continuum of fixed points, x is sought at the one in its middle only.
+
+    **Raises:** `ValueError` for shapes that do not fit, values that are missing or not finite, part
+    of the input or of the feedback missing, neither starts nor a key, a `phi` or `gain_fn` that is
+    no function or not written in JAX, another search option, and as `find_fixed_points`;
+    `TypeError` under `jit`, `grad` or `vmap`.
 
     **Reference:** Costacurta et al. (2024), sections 3 and 6.
     """
-    if starts is None and key is None:
-        raise ValueError("give starts, or a key to draw them with.")
-    kappa, z = (None, None) if starts is None else starts
+    check_function(phi)
+    check_function(gain_fn, "gain_fn")
+    check_search(search)
+    weights = (L, R, W_z, A_z, b_z, B_zx, b_zx, B_x, B_z, input)
+    refuse_traced((weights, tau_x, tau_z, starts, key), "modulated_fixed_points")
+    if starts is None:
+        check_key(key)
+        n_starts = positive_count(n_starts, "n_starts")
+    kappa, z = (None, None) if starts is None else _pair(starts)
     xp, arrays = read_arrays(
+        *("B_zx", "b_zx", "B_x", "B_z", "input", "kappa_starts", "z_starts"),
         L=L, R=R, W_z=W_z, A_z=A_z, b_z=b_z, B_zx=B_zx, b_zx=b_zx, B_x=B_x, B_z=B_z, input=input,
         kappa_starts=kappa, z_starts=z,
     )  # fmt: skip
@@ -134,6 +162,17 @@ def modulated_fixed_points(
         if flow.B_zx is None:
             return _in_turn(flow, kappa, z, taus, n_starts, key, search)
         return _together(flow, kappa, z, taus, n_starts, key, search)
+
+
+def _pair(starts: Any) -> tuple[Any, Any]:
+    """Starts of kappa and of z."""
+    pair = isinstance(starts, (tuple, list)) and len(starts) == 2
+    if not pair or any(each is None for each in starts):
+        raise ValueError(
+            "starts must be a pair of arrays, (start, rank) of kappa and (start, nm) of z, got "
+            f"{starts!r}."
+        )
+    return starts[0], starts[1]
 
 
 class _ModulatorFlow(eqx.Module):

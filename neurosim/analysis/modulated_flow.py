@@ -92,7 +92,7 @@ class ModulatedFlow(eqx.Module):
 
     def gains(self, z: Float[Array, " nm"]) -> Float[Array, " gain"]:
         """s, `(K,)` or `(1,)`."""
-        return self.gain_fn(self.A_z @ z + self.b_z)
+        return jnp.asarray(rates(self.gain_fn, self.A_z @ z + self.b_z, jnp, name="gain_fn"))
 
     def under(self, s: Float[Array, " gain"]) -> ReducedFlow:
         """The flow of kappa under gains held."""

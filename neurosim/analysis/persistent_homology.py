@@ -7,6 +7,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from .activity import as_floating, read_activity
+from .estimator import refuse_traced
 
 # The cost grows with the third power of the number of points: 1,000 on a circle took 8 s and
 # 0.7 GB with ripser 0.6, 2,000 took 100 s and 4.6 GB, or 3.5 bytes for each triple of points.
@@ -58,12 +59,14 @@ def ring_persistence(points: Any, *, n_landmarks: int | np.integer | None = 300)
     - `covering_radius`: largest distance of a point from its nearest landmark; 0 for all points.
 
     **Raises:** `ValueError` for another layout, values that are not finite, fewer than four
-    points or landmarks, more than 1,000 to be taken, or if ripser is not installed.
+    points or landmarks, more than 1,000 to be taken, or if ripser is not installed; `TypeError`
+    under `jit`, `grad` or `vmap`.
 
     **Reference:** Bauer (2021), Ripser, Journal of Applied and Computational Topology 5, 391-423;
     Tralie, Saul & Bar-On (2018), Ripser.py, JOSS 3(29), 925; de Silva & Carlsson (2004),
     Topological estimation using witness complexes, for max-min landmarks.
     """
+    refuse_traced(points, "ring_persistence")
     cloud, scale = _read(points)
     n = len(cloud)
     taken = n if n_landmarks is None else min(n, _count(n_landmarks))

@@ -1,5 +1,6 @@
 """Whether the responses of a network with a fixation output are right, by trial and by task."""
 
+import numbers
 from math import pi
 from typing import Any, NamedTuple
 
@@ -9,6 +10,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from .activity import AnyArray, as_floating, is_traced, refuse_masked
+from .estimator import refuse_traced
 from .task_metrics import circular_distance, decode_angle
 
 
@@ -79,11 +81,16 @@ def responses_correct(
     Where none is due, the fixation output must be above the threshold, and the angle is ignored.
 
     ```python
-    last = run.outputs[:, -1]  # fixation, sine, cosine
+    end = trials.info["end_step"] - 1  # shorter trials are padded
+    last = run.outputs[np.arange(len(end)), end]  # fixation, sine, cosine
     angle = decode_angle(last[:, 1], last[:, 2])
     right_angle, respond = trials.info["response_angle"], trials.info["respond"]
     correct = responses_correct(last[:, 0], angle, right_angle=right_angle, respond=respond)
     ```
+
+    Where all trials are of one length the last step is `run.outputs[:, -1]`. Where the outputs are
+    a ring of units in place of sine and cosine, the angle is
+    `decode_population_angle(last[:, 1:], preferred)`.
 
     **Arguments:**
 
@@ -127,9 +134,7 @@ def responses_correct(
     return xp.where(due, (fix <= fixation_threshold) & near, fix > fixation_threshold)
 
 
-def accuracy_by_label(
-    correct: Any, labels: Any, *, confidence: float = 0.95
-) -> dict[Any, Accuracy]:
+def accuracy_by_label(correct: Any, labels: Any, *, confidence: Any = 0.95) -> dict[Any, Accuracy]:
     """Share of correct trials for each label, a task or an interval, with Wilson's interval.
 
     ```python
@@ -140,20 +145,22 @@ def accuracy_by_label(
     **Arguments:**
 
     - `correct`: `(trials,)`, booleans.
-    - `labels`: `(trials,)`, numbers or strings.
+    - `labels`: `(trials,)`, numbers or strings, all of one kind.
     - `confidence`: of the interval, between 0 and 1.
 
     **Returns:** a dictionary from each label, in sorted order, to its `Accuracy`: `accuracy`, the
     ends `low` and `high` of the interval, `n_correct` and `n_trials`.
 
-    **Raises:** `ValueError` for shapes that differ, no trials, masked or missing labels, values
-    that are not true or false, or a confidence out of range.
+    **Raises:** `ValueError` for shapes that differ, no trials, labels that are masked, missing or
+    of both kinds, values that are not true or false, or a confidence out of range; `TypeError`
+    under `jit`, `grad` or `vmap`.
 
     **Reference:** Wilson (1927), Probable inference, the law of succession, and statistical
     inference, Journal of the American Statistical Association 22, 209-212.
     """
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must be between 0 and 1, got {confidence}.")
+    if not isinstance(confidence, numbers.Real) or not 0 < float(confidence) < 1:
+        raise ValueError(f"confidence must be a number between 0 and 1, got {confidence!r}.")
+    refuse_traced((correct, labels), "accuracy_by_label")
     right = np.asarray(_booleans(correct, "correct"))
     refuse_masked(labels, "labels")
     label = np.asarray(labels)
@@ -164,13 +171,27 @@ def accuracy_by_label(
         )
     if np.issubdtype(label.dtype, np.floating) and np.isnan(label).any():
         raise ValueError(f"labels is NaN for trial {int(np.argmax(np.isnan(label)))}.")
-    z = float(ndtri((1 + confidence) / 2))
+    if label.dtype.kind in "OSU":
+        _check_one_kind(list(labels) if isinstance(labels, (list, tuple)) else label.tolist())
+    z = float(ndtri((1 + float(confidence)) / 2))
     result = {}
     for each in np.unique(label):
         members = right[label == each]
         key = each.item() if isinstance(each, np.generic) else each
         result[key] = _wilson(int(members.sum()), len(members), z)
     return result
+
+
+def _check_one_kind(labels: list[Any]) -> None:
+    """Refuse labels that cannot be sorted, or of which NumPy would make strings."""
+    missing = [each is None or bool(each != each) for each in labels]
+    if any(missing):
+        i = missing.index(True)
+        raise ValueError(f"labels is missing for trial {i}: got {labels[i]}.")
+    kinds = (str, bytes, (numbers.Real, np.bool_))
+    if not any(all(isinstance(each, kind) for each in labels) for kind in kinds):
+        found = sorted({type(each).__name__ for each in labels})
+        raise ValueError(f"labels must be all numbers or all strings, got {' and '.join(found)}.")
 
 
 def _wilson(k: int, n: int, z: float) -> Accuracy:

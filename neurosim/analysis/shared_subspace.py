@@ -1,5 +1,6 @@
 """Whether two sets of activity vary along the same directions."""
 
+import operator
 from typing import Any, NamedTuple
 
 import jax
@@ -7,7 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from .activity import Activity, ActivityLike, read_activity
+from .estimator import refuse_traced
 from .pca import principal_axes
+from .resampling import positive_count
 from .subspace_angles import principal_angles
 
 
@@ -21,7 +24,7 @@ class SharedSubspace(NamedTuple):
 
 
 def alignment_index(
-    X_ref: ActivityLike, X_other: ActivityLike, n_components: int | np.integer
+    X_ref: ActivityLike, X_other: ActivityLike, n_components: Any
 ) -> float | jax.Array:
     """Share of the variance of one data set that the leading axes of another capture.
 
@@ -50,6 +53,7 @@ def alignment_index(
     if len(other.samples) < 2 or not other.varies:
         raise ValueError("X_other does not vary: it has no variance to capture.")
     xp = jnp if jnp in (reference.xp, other.xp) else np
+    n_components = positive_count(n_components, "n_components")
     V = principal_axes(reference.samples, n_components=n_components).components
     centred, _, _ = other.centred()
     captured = xp.sum((centred @ V.T) ** 2)
@@ -62,11 +66,11 @@ def alignment_index(
 def shared_subspace(
     X: ActivityLike,
     Y: ActivityLike,
-    n_components: int | np.integer,
+    n_components: Any,
     *,
     alternative: str = "greater",
-    n_random: int | np.integer = 1000,
-    seed: int | np.integer = 0,
+    n_random: Any = 1000,
+    seed: Any = 0,
 ) -> SharedSubspace:
     """Whether two data sets, two tasks for instance, vary along the same leading directions.
 
@@ -85,7 +89,7 @@ def shared_subspace(
     - `alternative`: `"greater"` to ask whether the subspaces are more alike than by chance,
       `"less"` whether they are less so.
     - `n_random`: number of random pairs.
-    - `seed`: of the draws.
+    - `seed`: of the draws, a whole number from 0 on.
 
     **Returns:** `SharedSubspace`, NumPy whatever is given, in float64:
 
@@ -96,14 +100,16 @@ def shared_subspace(
     - `null`: `(n_random,)`, the similarities of the random pairs.
 
     **Raises:** `ValueError` for a bad layout, values that are not finite, activity that does not
-    vary in `n_components` directions, different neurons, another alternative, or no random pairs.
+    vary in `n_components` directions, different neurons, another alternative, no random pairs, or
+    numbers that are not whole or out of range; `TypeError` under `jit`, `grad` or `vmap`.
 
     **Reference:** Elsayed et al. (2016), Nature Communications 7, 13239, for the random subspaces.
     """
     if alternative not in ("greater", "less"):
         raise ValueError(f"alternative must be 'greater' or 'less', got {alternative!r}.")
-    if n_random < 1:
-        raise ValueError(f"n_random must be at least 1, got {n_random}.")
+    n_components = positive_count(n_components, "n_components")
+    n_random, seed = positive_count(n_random, "n_random"), _seed(seed)
+    refuse_traced((X, Y), "shared_subspace")
     sets = [
         read_activity(np.asarray(read_activity(activity, name=name).samples, np.float64))
         for name, activity in (("X", X), ("Y", Y))
@@ -114,10 +120,10 @@ def shared_subspace(
     similarity = float(np.mean(np.cos(angles) ** 2))
 
     deviations = _pooled_deviations(sets)
-    rng = np.random.default_rng(int(seed))
-    null = np.empty(int(n_random))
+    rng = np.random.default_rng(seed)
+    null = np.empty(n_random)
     for i in range(len(null)):
-        draws = rng.normal(size=(2, len(deviations), int(n_components)))
+        draws = rng.normal(size=(2, len(deviations), n_components))
         # In the basis of the pooled axes, since an angle does not depend on the basis.
         P, Q = np.linalg.qr(deviations[:, None] * draws)[0]
         null[i] = np.sum((P.T @ Q) ** 2) / n_components
@@ -125,6 +131,16 @@ def shared_subspace(
     # Pairs equal but for rounding are as like as the observed one.
     as_extreme = int(np.sum(sign * (null - similarity) >= -1e-12))
     return SharedSubspace(similarity, np.asarray(angles), (1 + as_extreme) / (1 + len(null)), null)
+
+
+def _seed(value: Any) -> int:
+    try:
+        seed = operator.index(value)
+    except TypeError:
+        raise ValueError(f"seed must be a whole number, got {value!r}.") from None
+    if seed < 0:
+        raise ValueError(f"seed must not be negative, got {seed}.")
+    return seed
 
 
 def _check_same_neurons(X: Any, Y: Any, x_name: str, y_name: str) -> None:

@@ -121,8 +121,28 @@ def test_bad_states_are_refused(score, states, labels, message):
 
 
 def test_states_that_cannot_lie_on_a_ring_are_refused():
+    with pytest.raises(ValueError, match=r"^angles do not vary: they are all equal or opposite"):
+        ring_score(RING, np.full(24, 0.1))
+    line = np.outer(THETA - 3, FRAME[0])
+    with pytest.raises(ValueError, match=r"^the angles of the states do not vary"):
+        ring_score(line, THETA)
     with pytest.raises(ValueError, match="at least two units"):
         ring_score(RING[:, :1], THETA)
     centre = np.concatenate([RING, np.full((1, 20), 7.0)])
     with pytest.raises(ValueError, match="trial 24 lies at the centre"):
         ring_score(centre, np.append(THETA, 0))
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-200, 1e200, 1e300])
+def test_scores_do_not_depend_on_the_scale_of_states(scale):
+    ring = ring_score(RING * scale, THETA)
+    assert ring.score == pytest.approx(1, abs=1e-6)
+    plain = ring_score(RING, THETA)
+    assert ring.explained_variance_ratio == pytest.approx(plain.explained_variance_ratio)
+    line = np.outer(THETA**3, FRAME[0]) + FRAME[1]
+    assert line_score(line * scale, THETA).score == pytest.approx(1)
+
+
+def test_values_that_are_not_known_yet_are_refused():
+    with pytest.raises(TypeError, match="line_score is computed in NumPy"):
+        jax.jit(lambda x: line_score(x, THETA).score)(jnp.asarray(RING))

@@ -136,3 +136,9 @@ def test_bad_options_are_refused():
         autocorrelation_time(X, 1, max_lag=0)
     with pytest.raises(ValueError, match="no trial of two time points"):
         autocorrelation_time(X[:, None], 1)
+
+
+def test_times_of_values_that_are_not_known_yet_are_refused():
+    for x in (jnp.eye(4), [jnp.eye(4)]):
+        with pytest.raises(TypeError, match="autocorrelation_time is computed in NumPy"):
+            jax.jit(lambda x: autocorrelation_time(x, 1))(x)

@@ -131,3 +131,26 @@ def test_bad_traces_are_refused(X, options, message):
 def test_bad_times_are_refused(times, intervals, message):
     with pytest.raises(ValueError, match=message):
         interval_scaling(times, intervals)
+
+
+@pytest.mark.parametrize("t_scale", [1e-200, 1.0, 1e155, 1e300])
+@pytest.mark.parametrize("scale", [1e-200, 1.0, 1e155])
+def test_a_line_has_no_scale_of_its_own(t_scale, scale):
+    times = np.array([1.0, 3, 2, 5, 4])
+    line, plain = (
+        interval_scaling(times * t_scale, INTERVALS * scale),
+        interval_scaling(times, INTERVALS),
+    )
+    # By hand: 0.2 steps more for every step of the interval, r = 0.8.
+    assert (plain.slope, plain.r) == (pytest.approx(0.2), pytest.approx(0.8))
+    assert line.r == pytest.approx(0.8)
+    assert line.intercept == pytest.approx(plain.intercept * t_scale)
+    with np.errstate(over="ignore"):
+        unit = np.float64(t_scale) / scale
+    assert line.slope == pytest.approx(0.2 * unit)
+    assert line.slope_error == pytest.approx(plain.slope_error * unit)
+
+
+def test_values_that_are_not_known_yet_are_refused():
+    with pytest.raises(TypeError, match="interval_scaling is computed in NumPy"):
+        jax.jit(lambda t: interval_scaling(t, INTERVALS).slope)(jnp.ones(5))

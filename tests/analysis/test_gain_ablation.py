@@ -71,6 +71,24 @@ def golden_ablation(gains, inputs=None, **options):
     return ablate_gains(*factors, inputs, gains, **fields)
 
 
+def test_one_index_is_one_ablation():
+    s = np.random.default_rng(1).uniform(size=(110, 2))
+    one = golden_ablation(s, components=0)
+    assert one.held == ((0,),)
+    np.testing.assert_array_equal(one.gains[0], hold_gains(s, 0))
+    np.testing.assert_array_equal(one.outputs, golden_ablation(s, components=[0]).outputs)
+    assert golden_ablation(s, components=np.int64(1)).held == ((1,),)
+
+
+def test_no_trials_and_missing_gains_are_refused():
+    with pytest.raises(ValueError, match=r"not empty, got \(0, 7, 4\)"):
+        hold_gains(S[:0], 1)
+    with pytest.raises(ValueError, match="gains is needed, got None"):
+        hold_gains(None, 1)
+    with pytest.raises(ValueError, match="to is needed, got None"):
+        hold_gains(S, 1, to=None)
+
+
 def test_all_gains_held_give_the_golden_networks_without_them():
     s = np.random.default_rng(0).uniform(size=(110, 2))
     for value, known in ((1.0, GAINS_ONE), (0.0, GAINS_ZERO)):
@@ -134,6 +152,9 @@ def test_arguments_that_do_not_fit_are_refused():
         (np.ones((110, 3)), {}, "one entry for each of 2 component"),
         (np.ones((100, 2)), {}, "same number of steps"),
         (s, {"dt": 20.0}, "not below 2 tau"),
+        (s, {"phi": "tanh"}, "phi must be a function"),
+        (None, {}, "gains is needed"),
+        (np.ones((0, 110, 2)), {}, "not empty"),
     ):
         with pytest.raises(ValueError, match=message):
             golden_ablation(gains, **options)

@@ -55,6 +55,7 @@ def test_jax_values_stay_in_jax_and_can_be_differentiated():
         ({"targets": np.full((2, 3, 1), np.nan)}, "targets must be finite"),
         ({"mask": np.ones((3, 3))}, "mask must fit"),
         ({"mask": -np.ones((2, 3))}, "must not be negative"),
+        ({"targets": None}, "targets is needed, got None"),
         ({"mask": np.array([[1, 1, 1], [0, 0, 0]]), "groups": [4, 5]}, "nothing is asked in group"),
         ({"groups": [1, 2, 3]}, "one label for each of 2 trials"),
         ({"groups": [1.0, np.nan]}, "groups must be finite"),

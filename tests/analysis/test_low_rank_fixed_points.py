@@ -215,6 +215,7 @@ def test_jax_arrays_are_searched_in_the_precision_of_jax():
         ({"B": np.ones((3, 1)), "input": np.ones(1)}, "B must be"),
         ({"tau": -1.0}, "tau must be"),
         ({"rec_scale": "unity"}, "rec_scale must be"),
+        ({"rec_scale": None}, "rec_scale must be"),
         ({"key": None}, "give starts, or a key"),
         ({"n_starts": 0}, "n_starts must be"),
         ({"starts": np.ones((5, 3))}, r"starts must be \(start, rank\)"),
@@ -222,9 +223,34 @@ def test_jax_arrays_are_searched_in_the_precision_of_jax():
         ({"starts": np.full((3, 2), np.inf)}, "starts must be finite"),
         ({"uniqueness": 0.0}, "uniqueness must be positive"),
         ({"phi": jnp.sum}, "phi must act on every entry"),
+        ({"phi": "tanh"}, "phi must be a function, such as"),
+        ({"phi": lambda x: np.tanh(x)}, "phi cannot be traced: write it with jax.numpy"),
+        ({"phi": lambda x: np.tanh(x), "starts": np.ones((5, 2))}, "phi cannot be .*jax.numpy"),
+        ({"L": None}, "L is needed, got None"),
+        ({"gains": None}, "gains is needed"),
+        ({"n_starts": 2.5}, "n_starts must be a whole number, got 2.5"),
+        ({"key": 0}, "key must be one key, as of jax.random.key"),
+        ({"key": jax.random.split(KEY)}, "key must be one key"),
+        ({"tolerence": 1.0}, "no option 'tolerence' of the search: it has .*'tolerance'"),
+        ({"kind": "map"}, "no option 'kind'"),
     ],
 )
 def test_arguments_that_do_not_fit_are_refused(change, message):
     fields = {"L": np.ones((4, 2)), "R": np.ones((4, 2)), "key": KEY, **change}
     with pytest.raises(ValueError, match=message):
         reduced_fixed_points(**fields)
+
+
+def test_values_that_are_not_known_yet_are_refused():
+    def kappa(L):
+        return reduced_fixed_points(L, L, key=KEY).kappa
+
+    with pytest.raises(TypeError, match=r"reduced_fixed_points .* outside"):
+        jax.jit(kappa)(jnp.ones((4, 2)))
+
+
+def test_keys_of_the_old_style_draw_too():
+    found = reduced_fixed_points(
+        np.eye(3)[:, :1], np.zeros((3, 1)), n_starts=np.int64(4), key=jax.random.PRNGKey(0)
+    )
+    np.testing.assert_array_equal(found.kappa, [[0]])

@@ -69,6 +69,7 @@ def test_arguments_that_do_not_fit_are_refused():
         ((L, L), {"B": np.ones((3, 1))}, "B must be"),
         ((L, L), {"C": np.ones((4, 1))}, "C must be"),
         ((L, L), {"normalise": "K"}, "normalise must be"),
+        ((L, None), {}, "R is needed, got None"),
         ((L, np.full((4, 2), np.nan)), {}, "R must be finite"),
         ((L, np.ma.masked_greater(L, 0)), {}, "masked"),
     ):

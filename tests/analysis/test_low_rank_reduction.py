@@ -299,6 +299,14 @@ def network(**changes):
         ({"rec_scale": np.inf}, "rec_scale must be"),
         ({"phi": np.sum}, "phi must act on every entry"),
         ({"L": np.ones((4, 2)) * 1j}, "L must hold real numbers"),
+        ({"phi": "tanh"}, "phi must be a function, such as jax.numpy.tanh, got 'tanh'"),
+        ({"phi": lambda x: np.tanh(x), "L": jnp.ones((4, 2))}, "phi cannot be traced.*jax.numpy"),
+        ({"L": None}, "L is needed, got None"),
+        ({"x0": None}, "x0 is needed"),
+        ({"tau": None}, "tau is needed"),
+        ({"inputs": np.ones((0, 5, 3))}, "at least one trial"),
+        ({"x0": np.ones((0, 4))}, "at least one trial"),
+        ({"gains": np.ones((0, 5, 2))}, "gains must not be empty"),
     ],
 )
 def test_arguments_that_do_not_fit_are_refused(change, message):
@@ -314,6 +322,16 @@ def test_a_network_that_leaves_the_finite_numbers_is_refused_with_the_step():
             L, 3 * L, np.zeros((1, 0)), np.zeros((1100, 0)), x0=np.ones(1), tau=2.0,
             phi=lambda x: x,
         )  # fmt: skip
+
+
+def test_what_is_no_reduction_is_refused():
+    for given in (None, np.ones((5, 2))):
+        with pytest.raises(ValueError, match="reduction must be a LowRankReduction"):
+            reconstruct_states(given, np.ones((4, 2)), np.ones((4, 3)), x0=np.zeros(4))
+        with pytest.raises(ValueError, match="reduction must be a LowRankReduction"):
+            output_components(
+                given, np.ones((4, 2)), np.ones((4, 3)), np.ones((1, 4)), x0=np.zeros(4)
+            )
 
 
 def test_a_reduction_of_another_network_is_refused():

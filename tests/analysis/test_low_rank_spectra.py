@@ -145,6 +145,10 @@ def test_arguments_that_do_not_fit_are_refused():
         ((L, L), {"tau": 0.0}, "tau must be a positive"),
         ((L, L), {"tau": np.inf}, "tau must be"),
         ((L, L), {"rec_scale": "N"}, "rec_scale must be"),
+        ((None, L), {}, "L is needed, got None"),
+        ((L, L, None), {}, "gains is needed"),
+        ((L, L), {"tau": None}, "tau is needed"),
+        ((L, L, np.ones((0, 5, 2))), {}, "gains must not be empty"),
     ):
         options = {"tau": 10.0, **options}
         with pytest.raises(ValueError, match=message):
@@ -157,6 +161,9 @@ def test_arguments_that_do_not_fit_are_refused():
         ((np.ones((7, 4)), L, L, np.ones((6, 2))), {}, "do not fit states"),
         ((np.ones(4), L, L), {"phi": lambda x: np.maximum(x, 0)}, "cannot be differentiated"),
         ((np.ones(4), L, L), {"phi": np.modf}, "phi"),
+        ((np.ones(4), L, L), {"phi": "tanh"}, "phi must be a function"),
+        ((np.ones((0, 4)), L, L), {}, "not empty"),
+        ((None, L, L), {}, "X is needed"),
     ):
         with pytest.raises(ValueError, match=message):
             effective_jacobian_eigenvalues(*arguments, tau=10.0, **options)

@@ -92,6 +92,7 @@ def test_bad_arguments_are_refused(project):
         (X, np.full((9, 3), np.nan), "must be finite"),
         (np.where(X > 1, np.inf, X), L, "not finite"),
         (X[0, 0], L, r"X must be \(time, units\)"),
+        (X, None, "is needed, got None"),
     ):
         with pytest.raises(ValueError, match=message):
             project(bad_x, bad_l)

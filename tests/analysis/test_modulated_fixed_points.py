@@ -163,6 +163,16 @@ def test_with_feedback_a_line_of_memory_stays_one_continuum():
         ({"tau_z": 0.0}, "tau_z must be"),
         ({"L": np.full((7, 2), np.nan)}, "L must be finite"),
         ({"key": None}, "give starts, or a key"),
+        ({"key": 0}, "key must be one key"),
+        ({"n_starts": 2.5}, "n_starts must be a whole number"),
+        ({"phi": "tanh"}, "phi must be a function"),
+        ({"gain_fn": "sigmoid"}, "gain_fn must be a function"),
+        ({"phi": lambda x: np.tanh(x)}, "phi cannot be traced: write it with jax.numpy"),
+        ({"L": None}, "L is needed, got None"),
+        ({"W_z": None}, "W_z is needed, got None"),
+        ({"tolerence": 1.0}, "no option 'tolerence'"),
+        ({"starts": np.ones((3, 2))}, r"starts must be a pair of arrays, \(start, rank\) of kappa"),
+        ({"starts": (np.ones((3, 2)), None)}, "starts must be a pair"),
         ({"starts": (np.ones((3, 2)), np.ones((3, 3)))}, "starts of z must be"),
         ({"starts": (np.ones((3, 1)), np.ones((3, 2)))}, "starts of kappa must be"),
         (
@@ -176,3 +186,15 @@ def test_arguments_that_do_not_fit_are_refused(change, message):
     fields = {**network(0, feedback=False), "input": np.ones(2), "key": KEY, **change}
     with pytest.raises(ValueError, match=message):
         modulated_fixed_points(**fields)
+
+
+def test_a_gain_function_that_cannot_be_traced_is_refused():
+    w = {**network(0, feedback=True), "input": np.ones(2)}
+    with pytest.raises(ValueError, match=r"gain_fn cannot be traced: write it with jax.numpy"):
+        modulated_fixed_points(**w, gain_fn=lambda x: np.tanh(x), key=KEY)
+
+
+def test_values_that_are_not_known_yet_are_refused():
+    w = {**network(0, feedback=False), "input": np.ones(2), "key": KEY}
+    with pytest.raises(TypeError, match=r"modulated_fixed_points .* outside"):
+        jax.jit(lambda L: modulated_fixed_points(**{**w, "L": L}).kappa)(jnp.ones((7, 2)))

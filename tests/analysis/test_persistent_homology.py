@@ -2,6 +2,7 @@
 
 import sys
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -103,3 +104,8 @@ def test_a_missing_ripser_is_told_with_its_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "ripser", None)
     with pytest.raises(ValueError, match=r"needs the package ripser.*neurosim-toolkit\[topology\]"):
         ring_persistence(polygon(9))
+
+
+def test_values_that_are_not_known_yet_are_refused():
+    with pytest.raises(TypeError, match="ring_persistence is computed in NumPy"):
+        jax.jit(lambda x: ring_persistence(x).length)(jnp.ones((5, 2)))

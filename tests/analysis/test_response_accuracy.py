@@ -178,9 +178,26 @@ def test_accuracy_of_each_label_with_wilsons_interval():
         ([0.5, 1], [1, 2], {}, "correct must be true or false"),
         ([True, False], [1, np.nan], {}, "labels is NaN for trial 1"),
         ([True, False], np.ma.masked_equal([1, 2], 2), {}, "labels is a masked array"),
-        ([True, False], [1, 2], {"confidence": 1.0}, "confidence must be between"),
+        ([True, False], [1, 2], {"confidence": 1.0}, "confidence must be a number between"),
+        ([True, False], [1, 2], {"confidence": "a"}, "confidence must be a number between.*'a'"),
+        ([True, False], [1, "pro"], {}, "labels must be all numbers or all strings, got int and"),
+        ([True, False], np.array([1, "pro"], object), {}, "all numbers or all strings"),
+        ([True, False], ["pro", None], {}, "labels is missing for trial 1: got None"),
+        ([True, False], [1, None], {}, "labels is missing for trial 1"),
+        ([True, False], ["pro", np.nan], {}, "labels is missing for trial 1"),
+        ([True, False], None, {}, "labels must both be"),
     ],
 )
 def test_bad_labels_are_refused(correct, labels, options, message):
     with pytest.raises(ValueError, match=message):
         accuracy_by_label(correct, labels, **options)
+
+
+def test_labels_may_be_python_objects_of_one_kind():
+    for labels in (["a", "b"], np.array(["a", "b"], object), [1, 2.5], np.array([1, 2], object)):
+        assert len(accuracy_by_label([True, False], labels)) == 2
+
+
+def test_values_that_are_not_known_yet_are_refused():
+    with pytest.raises(TypeError, match="accuracy_by_label is computed in NumPy"):
+        jax.jit(lambda x: accuracy_by_label(x, [1, 2])[1].accuracy)(jnp.ones(2))

@@ -116,7 +116,7 @@ def test_p_values_of_random_subspaces_are_spread_evenly():
     [
         (FALLING, RISING[:, :3], 2, "same neurons, got 4 and 3"),
         (FALLING, RISING, 5, "n_components must lie between 1 and"),
-        (FALLING, RISING, 0, "n_components must lie between 1 and"),
+        (FALLING, RISING, 0, "n_components must be at least 1"),
         (FALLING, np.full((8, 4), 0.1), 2, "not vary"),
         (np.full((8, 4), 0.1), RISING, 2, "not vary"),
         (FALLING[:, 0], RISING, 2, r"must be \(time, neurons\)"),
@@ -137,3 +137,20 @@ def test_bad_options_are_refused():
         shared_subspace(FALLING, RISING, 2, alternative="two-sided")
     with pytest.raises(ValueError, match="n_random must be at least 1"):
         shared_subspace(FALLING, RISING, 2, n_random=0)
+    for options, message in (
+        ({"n_random": 1.5}, "n_random must be a whole number, got 1.5"),
+        ({"seed": 0.5}, "seed must be a whole number, got 0.5"),
+        ({"seed": -1}, "seed must not be negative, got -1"),
+        ({"seed": jax.random.key(0)}, "seed must be a whole number"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            shared_subspace(FALLING, RISING, 2, **options)
+    for measure in (alignment_index, shared_subspace):
+        with pytest.raises(ValueError, match=r"n_components must be a whole number, got 0.5\.$"):
+            measure(FALLING, RISING, 0.5)
+    assert shared_subspace(FALLING, RISING, np.int64(2), n_random=np.int64(3)).null.shape == (3,)
+
+
+def test_values_that_are_not_known_yet_are_refused():
+    with pytest.raises(TypeError, match=r"shared_subspace is computed in NumPy.*outside"):
+        jax.jit(lambda X: shared_subspace(X, RISING, 2).similarity)(jnp.asarray(FALLING))

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from neurosim.analysis.transfer_function import rates, slopes
+from neurosim.analysis.transfer_function import check_function, rates, slopes
 
 X = np.linspace(-2, 2, 12).reshape(3, 4)
 
@@ -34,6 +34,12 @@ def test_functions_that_do_not_serve_are_refused():
         rates(jnp.sum, jnp.asarray(X), jnp)
     with pytest.raises(ValueError, match="cannot be differentiated"):
         slopes(lambda x: np.maximum(x, 0), X, np)
+    with pytest.raises(ValueError, match=r"gain_fn cannot be traced: write it with jax.numpy"):
+        jax.jit(lambda x: rates(lambda x: np.tanh(x), x, jnp, name="gain_fn"))(jnp.asarray(X))
+    with pytest.raises(ValueError, match=r"phi must be a function, such as .*'tanh'"):
+        check_function("tanh")
+    with pytest.raises(ValueError, match="it returned 2 results"):
+        slopes(np.modf, X, np)
     with pytest.raises(ValueError, match="has no erf_of_ours"):
         rates(np.frompyfunc(erf_of_ours, 1, 1), jnp.asarray(X), jnp)
 
