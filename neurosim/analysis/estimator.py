@@ -5,6 +5,7 @@ pipeline. Nothing of scikit-learn is imported unless scikit-learn itself asks.
 """
 
 import abc
+import importlib
 import inspect
 import sys
 from typing import Any, ClassVar, Literal
@@ -64,24 +65,16 @@ class Estimator(abc.ABC):
 
     def __sklearn_tags__(self) -> Any:
         """What scikit-learn asks before it uses an estimator; only scikit-learn calls this."""
-        from sklearn.utils import (
-            ClassifierTags,
-            InputTags,
-            RegressorTags,
-            Tags,
-            TargetTags,
-            TransformerTags,
-        )
-
+        tags = importlib.import_module("sklearn.utils")
         kind, transforms = self.estimator_kind, hasattr(self, "transform")
-        return Tags(
+        return tags.Tags(
             estimator_type=kind or ("transformer" if transforms else None),
-            target_tags=TargetTags(required=self.needs_target),
+            target_tags=tags.TargetTags(required=self.needs_target),
             # float32 comes back as float64.
-            transformer_tags=TransformerTags(preserves_dtype=[]) if transforms else None,
-            classifier_tags=ClassifierTags() if kind == "classifier" else None,
-            regressor_tags=RegressorTags() if kind == "regressor" else None,
-            input_tags=InputTags(three_d_array=True, allow_nan=self.takes_nan),
+            transformer_tags=tags.TransformerTags(preserves_dtype=[]) if transforms else None,
+            classifier_tags=tags.ClassifierTags() if kind == "classifier" else None,
+            regressor_tags=tags.RegressorTags() if kind == "regressor" else None,
+            input_tags=tags.InputTags(three_d_array=True, allow_nan=self.takes_nan),
         )
 
 
