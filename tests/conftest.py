@@ -21,3 +21,10 @@ def double_precision():
     """float64 for the length of a test."""
     with jax.enable_x64(True):
         yield
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _forget_compiled():
+    """A file's compiled programs go with it; those of the whole suite would fill the memory."""
+    yield
+    jax.clear_caches()

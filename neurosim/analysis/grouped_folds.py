@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .activity import refuse_masked
 from .resampling import as_generator, group_members, positive_count
 from .trial_arrays import read_labels
 
@@ -45,6 +46,7 @@ def grouped_folds(
     folds = positive_count(n_folds, "n_folds")
     if folds < 2:
         raise ValueError(f"n_folds must be at least 2, got {folds}.")
+    refuse_masked(groups, "groups")
     alone = np.ndim(groups) == 0
     column = np.arange(positive_count(groups, "groups")) if alone else np.asarray(groups)
     members = group_members(column, len(column), "groups")

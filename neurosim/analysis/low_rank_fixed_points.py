@@ -21,6 +21,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Complex, Float, Int, PRNGKeyArray
 
 from .estimator import refuse_traced
+from .activity import refuse_masked
 from .fixed_point_set import CRITERION, FixedPoints
 from .fixed_points import find_fixed_points
 from .low_rank_factors import (
@@ -277,7 +278,7 @@ def _draw_starts(image: Callable, columns: Array, n_starts: int, key: PRNGKeyArr
     return images.reshape(2 * half, -1)[:n_starts]
 
 
-def index_sum(eigenvalues: Complex[np.ndarray, "point n"]) -> int:
+def index_sum(eigenvalues: Any) -> int:
     """The sum over fixed points of (-1)^p, p the number of eigenvalues with positive real part.
 
     Trajectories of a network with bounded rates all end in a ball, and then the sum over all its
@@ -285,9 +286,27 @@ def index_sum(eigenvalues: Complex[np.ndarray, "point n"]) -> int:
     some were not found; 1 does not say that all were, since a stable point and a saddle may be
     missing together.
 
+    **Arguments:**
+
+    - `eigenvalues`: `(point, n)`, of the Jacobian of the flow at each point, as found by
+      `reduced_fixed_points` and `modulated_fixed_points`.
+
+    **Returns:** an integer; 0 for no points.
+
+    **Raises:** `ValueError` for another shape, and for masked values or ones that are not finite.
+
     **Reference:** the index theorem of Poincaré and Hopf.
     """
-    return int(np.sum((-1) ** (np.real(eigenvalues) > 0).sum(axis=1)))
+    refuse_masked(eigenvalues, "eigenvalues")
+    try:
+        values = np.asarray(eigenvalues).astype(complex)
+    except (TypeError, ValueError):
+        raise ValueError(f"eigenvalues must be numbers, got {eigenvalues!r}.") from None
+    if values.ndim != 2:
+        raise ValueError(f"eigenvalues must be (point, n), got shape {values.shape}.")
+    if not np.isfinite(values).all():
+        raise ValueError("eigenvalues must be finite.")
+    return int(np.sum((-1) ** (values.real > 0).sum(axis=1)))
 
 
 def with_leak(eigenvalues: np.ndarray, leak: float, n: int) -> np.ndarray:

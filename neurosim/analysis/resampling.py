@@ -6,7 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .activity import ActivityLike, AnyArray, as_floating
+from .activity import ActivityLike, AnyArray, as_floating, refuse_masked
 from .trial_arrays import LabelsLike, read_conditions, read_labels, read_trials, refuse_traced
 
 
@@ -56,6 +56,7 @@ def shuffle_labels(
     """
     rng = as_generator(random_state)
     refuse_traced(labels, "labels")
+    refuse_masked(labels, "labels")
     values = np.asarray(labels)
     if values.ndim not in (1, 2) or len(values) == 0:
         raise ValueError(f"labels must be (trial,) or (trial, label), got shape {values.shape}.")

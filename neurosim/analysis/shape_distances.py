@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .activity import ActivityLike, as_floating
+from .activity import ActivityLike, as_floating, read_activity
 from .estimator import refuse_traced
 from .grouped_folds import grouped_folds
 from .paired_samples import read_numpy_pair
@@ -158,6 +158,8 @@ def shape_distance_floor(
         raise ValueError(
             f"X must be (repeat, sample, unit) with two repeats or more, got {repeats.shape}."
         )
+    # Here, since splits of an odd number leave a repeat out, and averages hide which one is bad.
+    read_activity(repeats, axis_name="unit")
     rng = as_generator(random_state)
     half = len(repeats) // 2
     metric = ShapeMetric(alpha, kind=kind, centre=centre)

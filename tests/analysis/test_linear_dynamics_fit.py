@@ -1,3 +1,4 @@
+import jax
 import numpy as np
 import pytest
 from scipy import linalg
@@ -9,6 +10,10 @@ from neurosim.analysis.linear_dynamics_fit import (
     rotation_planes,
     state_pairs,
 )
+
+
+def _logarithm(before, after):
+    return fit_rotation_logarithm(before, after, 1.0)
 
 
 def _skew(n, seed=0):
@@ -88,3 +93,33 @@ def test_bad_input_is_refused():
     X = np.random.default_rng(0).normal(size=(20, 2)) @ np.ones((2, 3))
     with pytest.raises(ValueError, match="states span 1 of their 3 dimensions"):
         fit_skew_map(X, X)
+
+
+@pytest.mark.parametrize("fit", [fit_linear_map, fit_skew_map, _logarithm])
+def test_bad_states_are_refused_with_their_place(fit):
+    X, Y = np.random.default_rng(0).normal(size=(2, 20, 3))
+    holed = X.copy()
+    holed[4, 1] = np.nan
+    with pytest.raises(ValueError, match="at sample 4, dimension 1"):
+        fit(holed, Y)
+    with pytest.raises(ValueError, match="1 masked value"):
+        fit(X, np.ma.array(Y, mask=np.arange(60).reshape(20, 3) == 7))
+    with pytest.raises(ValueError, match="the same samples, got 20 and 19"):
+        fit(X, Y[1:])
+    with pytest.raises(TypeError, match="not known"):
+        jax.jit(fit)(X, Y)
+
+
+def test_bad_trials_and_maps_are_refused():
+    trials = np.zeros((4, 5, 2))
+    trials[2, 3, 1] = np.inf
+    with pytest.raises(ValueError, match="at trial 2, time 3, dimension 1"):
+        state_pairs(trials, 0.1)
+    with pytest.raises(ValueError, match=r"\(trial, time, dimension\), got shape \(5, 2\)"):
+        state_pairs(trials[0], 0.1)
+    with pytest.raises(ValueError, match="rows differ in length"):
+        state_pairs([trials[0], trials[0, :3]], 0.1)
+    with pytest.raises(ValueError, match="square"):
+        rotation_planes(np.zeros((3, 2)))
+    with pytest.raises(ValueError, match="at dimension 0, dimension 1"):
+        rotation_planes(np.array([[0, np.nan], [1, 0]]))
