@@ -1,5 +1,6 @@
 """Matplotlib figures: each takes results and returns the Axes it drew on."""
 
+from .dynamics import plot_eigenvalues, plot_flow_field
 from .gain_theory import (
     plot_bifurcation,
     plot_feasibility,
@@ -14,6 +15,12 @@ from .multitask import (
     plot_gains_by_task,
     plot_similarity_matrix,
     plot_states_by_angle,
+)
+from .recordings import (
+    plot_cross_temporal,
+    plot_marginal_variance,
+    plot_rdm,
+    plot_trajectories,
 )
 from .style import PALETTE, new_figure, ordered_colours, paper_style
 from .timing import (
@@ -33,14 +40,20 @@ __all__ = [
     "plot_accuracies",
     "plot_aligned_gains",
     "plot_bifurcation",
+    "plot_cross_temporal",
     "plot_crossing_times",
+    "plot_eigenvalues",
     "plot_feasibility",
+    "plot_flow_field",
     "plot_gains_by_task",
     "plot_latent_trajectories",
     "plot_learning_curves",
+    "plot_marginal_variance",
     "plot_mode_decay",
     "plot_ramps",
+    "plot_rdm",
     "plot_required_gains",
     "plot_similarity_matrix",
     "plot_states_by_angle",
+    "plot_trajectories",
 ]

@@ -170,3 +170,18 @@ def test_bad_input_is_refused():
         CrossValidatedPCA().transform(X)
     with pytest.raises(ValueError, match="X has 9 features"):
         CrossValidatedPCA(2).fit(X, y).transform(X[:, :, :9])
+
+
+def test_noise_is_as_often_significant_as_it_should_be_with_many_repeats():
+    rng = np.random.default_rng(0)
+    p_values = np.concatenate(
+        [
+            cross_validated_spectrum(
+                rng.normal(size=(12, 20, 6)), n_components=3, n_shuffles=39, random_state=i
+            ).p_value
+            for i in range(40)
+        ]
+    )
+    # 120 components of noise, not quite independent: .05 are expected below .05.
+    assert np.mean(p_values < 0.0501) < 0.13
+    assert 0.4 < p_values.mean() < 0.6
