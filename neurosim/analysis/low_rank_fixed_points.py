@@ -306,7 +306,7 @@ def index_sum(eigenvalues: Any) -> int:
         raise ValueError(f"eigenvalues must be (point, n), got shape {values.shape}.")
     if not np.isfinite(values).all():
         raise ValueError("eigenvalues must be finite.")
-    return int(np.sum((-1) ** (values.real > 0).sum(axis=1)))
+    return int(np.sum((-1) ** (np.real(values) > 0).sum(axis=1)))
 
 
 def with_leak(eigenvalues: np.ndarray, leak: float, n: int) -> np.ndarray:
