@@ -72,7 +72,7 @@ from .linear_dynamics_fit import (
     state_pairs,
 )
 from .linearisation import LinearisedDynamics, linearise
-from .low_rank_fixed_points import LowRankFixedPoints, index_sum, reduced_fixed_points
+from .low_rank_fixed_points import LowRankFixedPoints, reduced_fixed_points
 from .low_rank_overlaps import Overlaps, overlaps
 from .low_rank_reduction import (
     LowRankReduction,
@@ -138,20 +138,15 @@ from .task_metrics import (
     ramp_crossing_times,
 )
 
+from .poincare_hopf import poincare_hopf_sum
+
 __all__ = [
-    "CCGP",
-    "DMD",
-    "DPCA",
-    "JPCA",
-    "PCA",
-    "RDM",
-    "SVCCA",
-    "TDR",
     "Accuracy",
     "ActivityLike",
     "AlignedTrials",
     "BiCrossValidation",
     "CCAShuffleLevel",
+    "CCGP",
     "CanonicalCorrelations",
     "CrossTemporalDecoding",
     "CrossTemporalRegression",
@@ -159,6 +154,8 @@ __all__ = [
     "CrossValidatedPCA",
     "CrossValidatedShapeDistance",
     "CrossValidatedSpectrum",
+    "DMD",
+    "DPCA",
     "DPCASignificance",
     "DimensionTest",
     "DynamicalSimilarity",
@@ -171,6 +168,7 @@ __all__ = [
     "GainAblation",
     "GroupedError",
     "IntervalScaling",
+    "JPCA",
     "JacobianSpectrum",
     "LineScore",
     "LinearDynamicalSystem",
@@ -189,14 +187,17 @@ __all__ = [
     "NullPotent",
     "OutputComponents",
     "Overlaps",
+    "PCA",
     "ParallelismScore",
     "PrincipalAxes",
+    "RDM",
     "RankScores",
     "ReducedRankRegression",
     "RingPersistence",
     "RingScore",
     "RotationPlanes",
     "RotationTest",
+    "SVCCA",
     "ShapeDistanceFloor",
     "ShapeMetric",
     "SharedSubspace",
@@ -206,6 +207,7 @@ __all__ = [
     "SoftNormalizer",
     "SpanCoordinates",
     "StatePairs",
+    "TDR",
     "TuningRatio",
     "ablate_gains",
     "accuracy_by_label",
@@ -254,7 +256,6 @@ __all__ = [
     "grouped_folds",
     "half_change_times",
     "hold_gains",
-    "index_sum",
     "interval_scaling",
     "kalman_filter",
     "kalman_smoother",
@@ -278,6 +279,7 @@ __all__ = [
     "participation_ratio",
     "participation_ratio_of_spectrum",
     "permutation_p_value",
+    "poincare_hopf_sum",
     "point_capacity",
     "principal_angles",
     "principal_axes",

@@ -1,6 +1,5 @@
 """How long activity stays like itself: autocorrelations and their time scales."""
 
-import operator
 from typing import Any
 
 import jax
@@ -9,7 +8,7 @@ import numpy as np
 import scipy.fft
 import scipy.optimize
 
-from ..kernels import check_dt
+from ..kernels import check_dt, whole_number
 from .activity import Activity, ActivityLike, AnyArray, read_activity
 from .estimator import refuse_traced
 
@@ -99,10 +98,7 @@ def autocorrelation_time(
 
 
 def _lag(max_lag: Any, activity: Activity) -> int:
-    try:
-        lag = operator.index(max_lag)
-    except TypeError:
-        raise ValueError(f"max_lag must be a whole number of steps, got {max_lag!r}.") from None
+    lag = whole_number(max_lag, "max_lag")
     longest = max(activity.lengths)
     if not 0 <= lag < longest:
         raise ValueError(

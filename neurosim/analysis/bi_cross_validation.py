@@ -1,12 +1,13 @@
 """How many components activity has, by holding out neurons and samples at the same time."""
 
-import operator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ..kernels import whole_number
 from .activity import Activity, ActivityLike, read_activity
 from .estimator import refuse_traced
+from .numerical_rank import numerical_rank
 from .resampling import as_generator
 
 
@@ -65,7 +66,8 @@ def bi_cross_validation(
     if not activity.varies:
         raise ValueError("X does not vary: every neuron is constant, so there are no components.")
     values = np.asarray(activity.centred()[0], np.float64)
-    folds, repeats = _whole(n_folds, "n_folds", 2), _whole(n_repeats, "n_repeats", 1)
+    folds = whole_number(n_folds, "n_folds", least=2)
+    repeats = whole_number(n_repeats, "n_repeats", least=1)
     groups = _groups(activity)
     for count, what in ((groups[-1] + 1, "trials or samples"), (values.shape[1], "neurons")):
         if count < folds:
@@ -80,7 +82,9 @@ def bi_cross_validation(
         min(int((rows != i).sum()) - 1, int((columns != j).sum()))
         for rows, columns in draws for i in range(folds) for j in range(folds)
     )  # fmt: skip
-    kept = most if max_components is None else _whole(max_components, "max_components", 0)
+    kept = most
+    if max_components is not None:
+        kept = whole_number(max_components, "max_components", least=0)
     if kept > most:
         raise ValueError(
             f"max_components must be at most {most}, the size of what is not held out, got {kept}."
@@ -107,7 +111,7 @@ def _errors(
             out = columns == j
             U, s, Vt = np.linalg.svd(rest[:, ~out], full_matrices=False)
             # Directions that D does not have predict nothing.
-            present = s[:most] > s[0] * max(rest.shape) * np.finfo(float).eps
+            present = s[:most] > numerical_rank(s, rest.shape).threshold
             weight = np.where(present, 1 / np.where(present, s[:most], 1), 0)
             left = held_out[:, ~out] @ Vt[:most].T * weight
             right = U[:, :most].T @ rest[:, out]
@@ -132,10 +136,3 @@ def _deal(groups: np.ndarray, folds: int, rng: np.random.Generator) -> np.ndarra
     """A fold for each entry, whole groups to folds of about equal size."""
     n = int(groups[-1]) + 1
     return rng.permutation(np.arange(n) % folds)[groups]
-
-
-def _whole(value: Any, name: str, least: int) -> int:
-    number = operator.index(value)
-    if number < least:
-        raise ValueError(f"{name} must be at least {least}, got {number}.")
-    return number

@@ -5,10 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..kernels import whole_number
 from .activity import ActivityLike
 from .grouped_folds import grouped_folds
+from .numerical_rank import numerical_rank, refuse_dependent_units
 from .paired_samples import PairedSamples, read_numpy_pair, shuffled_samples
-from .resampling import as_generator, permutation_p_value, positive_count
+from .resampling import as_generator, permutation_p_value
 
 
 class CanonicalCorrelations(NamedTuple):
@@ -148,7 +150,7 @@ def cca_shuffle_level(
 
     **Raises:** as `cca`; `ValueError` for trials of unequal length, or no shuffles.
     """
-    n_shuffles = positive_count(n_shuffles, "n_shuffles")
+    n_shuffles = whole_number(n_shuffles, "n_shuffles", least=1)
     pair = read_numpy_pair(X, Y, what="canonical correlation analysis")
     x, y = _factors(pair, regularisation)
     rng = as_generator(random_state)
@@ -242,15 +244,9 @@ def _factor(samples: np.ndarray, r: float | int, name: str) -> _Factors:
     unit = np.abs(centred).max(axis=0) if r == 0 else np.full(len(mean), np.abs(centred).max())
     centred /= unit
     U, s, Vt = np.linalg.svd(centred, full_matrices=False)
-    threshold = max(samples.shape) * np.finfo(np.float64).eps * s[0]
-    rank = int((s > threshold).sum())
-    if r == 0 and rank < samples.shape[1]:
-        raise ValueError(
-            f"the {samples.shape[1]} units of {name} are linearly dependent: their covariance has "
-            f"numerical rank {rank} (singular values of the samples above {threshold:.1e}, the "
-            f"largest {s[0]:.1e}). Leave out units, keep {rank} principal components, or set "
-            "regularisation above 0."
-        )
+    if r == 0:
+        refuse_dependent_units(s, samples.shape, name)
+    rank = numerical_rank(s, samples.shape).rank
     U, s, Vt = U[:, :rank], s[:rank], Vt[:rank]
     ridged = np.sqrt((1 - r) * s**2 + r * np.sum(s**2) / samples.shape[1])
     scale = (len(samples) - 1) ** 0.5 / unit[:, None]
@@ -286,5 +282,5 @@ def _leading_components(samples: Any, variance: float | int, name: str) -> np.nd
     share = np.cumsum(s**2) / np.sum(s**2)
     # A share reached but for rounding is reached; directions that are rounding are not kept.
     kept = int(np.searchsorted(share, variance - 1e-12)) + 1
-    kept = min(kept, int((s > max(samples.shape) * np.finfo(np.float64).eps * s[0]).sum()))
+    kept = min(kept, numerical_rank(s, samples.shape).rank)
     return U[:, :kept] * s[:kept]

@@ -4,11 +4,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..kernels import whole_number
 from .activity import ActivityLike
 from .estimator import Estimator, check_fitted, check_n_features, read_features, refuse_traced
 from .grouped_folds import grouped_folds
 from .paired_samples import PairedSamples, read_numpy_pair
-from .resampling import positive_count
 from .ridge_regression import ridge_factors
 
 _WHAT = "reduced-rank regression"
@@ -208,7 +208,7 @@ def _rank_scores(
     pair: PairedSamples, regularisation: Any, n_folds: Any, random_state: Any
 ) -> RankScores:
     most = min(pair.X.shape[1], pair.Y.shape[1])
-    positive_count(n_folds, "n_folds")
+    whole_number(n_folds, "n_folds", least=1)
     gains, totals = [], []
     for train, test in grouped_folds(pair.groups, n_folds=n_folds, random_state=random_state):
         x_mean, y_mean = pair.X[train].mean(axis=0), pair.Y[train].mean(axis=0)

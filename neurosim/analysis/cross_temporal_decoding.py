@@ -4,9 +4,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..kernels import whole_number
 from .activity import ActivityLike
 from .cross_temporal_trials import read_split_trials, shuffled_scores, trial_folds
-from .resampling import as_generator, positive_count
+from .resampling import as_generator
 from .time_resolved_decoders import fit_discriminant, fit_ridge
 from .trial_arrays import read_labels
 
@@ -102,7 +103,7 @@ def cross_temporal_decode(
     classes, index = np.unique(column, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"y has one class, {classes[0]!r}: at least two are needed.")
-    least = positive_count(min_trials, "min_trials")
+    least = whole_number(min_trials, "min_trials", least=1)
     rng = as_generator(random_state)
 
     two = len(classes) == 2

@@ -4,10 +4,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..kernels import whole_number
 from .activity import ActivityLike, as_floating
 from .cross_temporal_trials import read_split_trials, shuffled_scores, trial_folds
 from .estimator import refuse_traced
-from .resampling import as_generator, positive_count
+from .resampling import as_generator
 from .time_resolved_decoders import fit_ridge
 
 
@@ -75,7 +76,7 @@ def cross_temporal_regress(
         )
     if (target == target[0]).all():
         raise ValueError(f"y is {target[0]} throughout: there is nothing to predict.")
-    least = positive_count(min_trials, "min_trials")
+    least = whole_number(min_trials, "min_trials", least=1)
     rng = as_generator(random_state)
 
     def regress(target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -5,10 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..kernels import whole_number
 from .activity import ActivityLike
 from .estimator import refuse_traced
 from .grouped_folds import Fold, grouped_folds
-from .resampling import group_members, permutation_p_value, positive_count
+from .resampling import group_members, permutation_p_value
 from .trial_arrays import read_trials
 
 
@@ -71,7 +72,7 @@ def shuffled_scores(
         )
     if n_shuffles == 0:
         return None, None
-    count = positive_count(n_shuffles, "n_shuffles")
+    count = whole_number(n_shuffles, "n_shuffles", least=1)
     null = np.stack([repeat(_shuffled(labels, trials.groups, rng)) for _ in range(count)])
     p_value = np.full(value.shape, np.nan)
     known = np.isfinite(value) & np.isfinite(null).all(axis=0)

@@ -1,11 +1,11 @@
 """Cross-validated PCA: how much variance along each component repeats from trial to trial."""
 
-import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..kernels import whole_number
 from .activity import Activity, ActivityLike, AnyArray, read_activity, refuse_masked
 from .estimator import Estimator, check_fitted, check_n_features, read_features, refuse_traced
 from .pca import principal_axes
@@ -161,17 +161,18 @@ class CrossValidatedPCA(Estimator):
                 "n_components must be a whole number, None, or 'significant', which needs "
                 f"n_shuffles; got {self.n_components!r} and n_shuffles={self.n_shuffles}."
             )
-        if self.n_splits < 1 or not 0 < self.alpha < 1:
+        n_splits = whole_number(self.n_splits, "n_splits")
+        if n_splits < 1 or not 0 < self.alpha < 1:
             raise ValueError(
                 "n_splits must be at least 1 and alpha between 0 and 1; got "
-                f"{self.n_splits} and {self.alpha}."
+                f"{n_splits} and {self.alpha}."
             )
         activity = read_features(X)
         conditions = _trials_by_label(activity, y)
         rng = as_generator(self.random_state)
         asked = None if significant else self.n_components
         splits = []
-        for _ in range(self.n_splits):
+        for _ in range(n_splits):
             halves = _halves(conditions, rng)
             splits += [_project(a, b, asked) for a, b in (halves, halves[::-1])]
 
@@ -246,9 +247,7 @@ def _spectrum(
     n_shuffles: Any,
     random_state: Any,
 ) -> CrossValidatedSpectrum:
-    n_shuffles = operator.index(n_shuffles)
-    if n_shuffles < 0:
-        raise ValueError(f"n_shuffles must not be negative, got {n_shuffles}.")
+    n_shuffles = whole_number(n_shuffles, "n_shuffles", least=0)
     variance = by_split.mean(axis=0)
     if n_shuffles == 0:
         return CrossValidatedSpectrum(variance, by_split, None, None)

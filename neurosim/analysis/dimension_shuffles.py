@@ -1,11 +1,11 @@
 """What dimension activity would have if its neurons were independent."""
 
-import operator
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from ..kernels import whole_number
 from .activity import Activity, ActivityLike, read_activity
 from .dimensionality import participation_ratio
 from .estimator import refuse_traced
@@ -55,9 +55,7 @@ def dimension_of_shuffles(
     refuse_traced(X, "a comparison with shuffles")
     if by not in ("samples", "trials", "shifts"):
         raise ValueError(f"by must be 'samples', 'trials' or 'shifts', got {by!r}.")
-    count = operator.index(n_shuffles)
-    if count < 1:
-        raise ValueError(f"n_shuffles must be at least 1, got {count}.")
+    count = whole_number(n_shuffles, "n_shuffles", least=1)
     activity = read_activity(X)
     samples = np.asarray(activity.samples, np.float64)
     if by == "trials" and (len(activity.lengths) < 2 or len(set(activity.lengths)) > 1):

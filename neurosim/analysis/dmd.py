@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels import whole_number
 from .activity import ActivityLike
 from .estimator import Estimator, check_fitted, check_n_features, read_features, refuse_traced
 from .linearisation import turn_real
-from .resampling import positive_count
+from .numerical_rank import numerical_rank
 
 
 class DMD(Estimator):
@@ -79,12 +80,11 @@ class DMD(Estimator):
         rows = np.concatenate(trials)
         n_pairs = len(rows) - len(trials)
         _, singular, directions = np.linalg.svd(rows, full_matrices=False)
-        threshold = max(rows.shape) * np.finfo(np.float64).eps * singular[0]
-        numerical = int((singular > threshold).sum())
+        numerical, threshold = numerical_rank(singular, rows.shape)
         if numerical == 0:
             raise ValueError("X is zero throughout: it has no dynamics.")
         most = min(numerical, n_pairs)
-        rank = most if self.rank is None else positive_count(self.rank, "rank")
+        rank = most if self.rank is None else whole_number(self.rank, "rank", least=1)
         if rank > most:
             raise ValueError(
                 f"rank must be at most {most}, got {rank}: the embedded samples have numerical "
@@ -157,8 +157,8 @@ class DMD(Estimator):
 
     def _embedded(self, X: Any) -> tuple[list[np.ndarray], int]:
         """Rows of each trial, the present first, and the number of neurons."""
-        n_delays = positive_count(self.n_delays, "n_delays")
-        interval = positive_count(self.delay_interval, "delay_interval")
+        n_delays = whole_number(self.n_delays, "n_delays", least=1)
+        interval = whole_number(self.delay_interval, "delay_interval", least=1)
         activity = read_features(X)
         refuse_traced(activity.samples, "dynamic mode decomposition")
         samples = np.asarray(activity.samples, np.float64)

@@ -1,6 +1,5 @@
 """Demixed principal component analysis: components that go with one factor of an experiment."""
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -8,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..kernels import whole_number
 from .activity import as_floating, is_traced
 from .condition_layouts import read_condition_trials
 from .condition_trials import ConditionTrials
@@ -116,8 +116,7 @@ class DPCA(Estimator):
         ridges = _ridges(self.ridge)
         if self.noise not in ("none", "full", "diagonal"):
             raise ValueError(f"noise must be 'none', 'full' or 'diagonal', got {self.noise!r}.")
-        if operator.index(self.n_splits) < 1:
-            raise ValueError(f"n_splits must be at least 1, got {self.n_splits}.")
+        n_splits = whole_number(self.n_splits, "n_splits", least=1)
         averages = trials.averages()
         noise = None
         if self.noise != "none":
@@ -126,7 +125,7 @@ class DPCA(Estimator):
         if len(ridges) > 1:
             losses = held_out_losses(
                 trials, terms, n_components=asked, ridges=ridges, noise=noise,
-                n_splits=int(self.n_splits), rng=as_generator(self.random_state),
+                n_splits=n_splits, rng=as_generator(self.random_state),
             )  # fmt: skip
             self.ridge_ = choose_ridge(ridges, losses)
             self.ridges_, self.ridge_losses_ = np.array(ridges), losses
@@ -252,13 +251,11 @@ def _numbers_of_components(asked: Any, parts: list[str]) -> dict[str, int]:
     numbers = {}
     for part in parts:
         try:
-            numbers[part] = operator.index(asked[part])
-        except TypeError:
-            numbers[part] = -1
-        if numbers[part] < 0:
+            numbers[part] = whole_number(asked[part], "n_components", least=0)
+        except ValueError:
             raise ValueError(
                 f"n_components must be whole numbers, not negative; got {asked[part]!r} for {part}."
-            )
+            ) from None
     if sum(numbers.values()) == 0:
         raise ValueError("n_components must be above 0 for some part.")
     return numbers

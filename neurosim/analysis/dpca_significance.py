@@ -1,11 +1,11 @@
 """Whether components of demixed PCA tell conditions apart in trials that were held out."""
 
-import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..kernels import whole_number
 from .condition_layouts import read_condition_trials
 from .condition_trials import ConditionTrials
 from .dpca import DPCA
@@ -74,10 +74,10 @@ def dpca_significance(
     data, eLife 5:e10989, Methods, Significance analysis of dPCA components.
     """
     check_fitted(dpca)
-    numbers = {"n_components": n_components, "n_splits": n_splits, "n_consecutive": n_consecutive}
-    for name, number in (numbers | {"n_shuffles": n_shuffles}).items():
-        if operator.index(number) < 1:
-            raise ValueError(f"{name} must be at least 1, got {number}.")
+    n_components = whole_number(n_components, "n_components", least=1)
+    n_splits = whole_number(n_splits, "n_splits", least=1)
+    n_shuffles = whole_number(n_shuffles, "n_shuffles", least=1)
+    n_consecutive = whole_number(n_consecutive, "n_consecutive", least=1)
     if not 0 < alpha < 1:
         raise ValueError(f"alpha must be between 0 and 1, got {alpha}.")
     trials = read_condition_trials(X, y, dpca.factors_)
@@ -89,7 +89,7 @@ def dpca_significance(
         )
     trials.check_counts(2)
     rng = as_generator(random_state)
-    test = _Classification(dpca, trials, int(n_components), int(n_splits))
+    test = _Classification(dpca, trials, n_components, n_splits)
     accuracy = test.accuracy(trials, rng)
     shuffles = [test.accuracy(trials.shuffled(rng), rng) for _ in range(n_shuffles)]
     null = {part: np.stack([each[part] for each in shuffles]) for part in accuracy}
@@ -98,7 +98,7 @@ def dpca_significance(
     }
     return DPCASignificance(
         accuracy=accuracy,
-        significant={part: _runs(p <= alpha, int(n_consecutive)) for part, p in p_value.items()},
+        significant={part: _runs(p <= alpha, n_consecutive) for part, p in p_value.items()},
         p_value=p_value,
         null=null,
         chance={part: 1 / (1 + int(classes.max())) for part, classes in test.classes.items()},

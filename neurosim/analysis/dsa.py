@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment, minimize
 
+from ..kernels import whole_number
 from .activity import as_floating
 from .dmd import DMD
 from .estimator import refuse_traced
-from .resampling import as_generator, positive_count
+from .resampling import as_generator
 
 
 class DynamicalSimilarity(NamedTuple):
@@ -77,7 +78,7 @@ def dsa(
     if kind not in ("angular", "frobenius", "wasserstein"):
         raise ValueError(f"kind must be 'angular', 'frobenius' or 'wasserstein', got {kind!r}.")
     a, b = _matrix(A, "A", dmd), _matrix(B, "B", dmd)
-    starts = positive_count(n_starts, "n_starts")
+    starts = whole_number(n_starts, "n_starts", least=1)
     rng = as_generator(random_state)
     if kind == "wasserstein":
         distance = _eigenvalue_distance(a, b)

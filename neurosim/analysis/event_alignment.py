@@ -1,12 +1,12 @@
 """Trials cut out about an event of each, as gains and rates are aligned to a cue."""
 
-import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 
+from ..kernels import whole_number
 from .activity import AnyArray, as_floating, is_traced, read_activity
 
 #: Traces over time: an array with trials first, or a list with one array for each trial.
@@ -62,7 +62,8 @@ def align_to_events(
     is no whole number or lies outside of its trial (under tracing, where values are not known,
     the latter gives NaN), or a negative window.
     """
-    n_before, n_after = _steps(before, "before"), _steps(after, "after")
+    n_before = whole_number(before, "before", least=0)
+    n_after = whole_number(after, "after", least=0)
     traces = read_traces(X)
     event, present, xp = read_events(events, traces, "events")
     offsets = np.arange(-n_before, n_after + 1)
@@ -145,13 +146,3 @@ def _check_steps(steps: np.ndarray, lengths: np.ndarray, name: str) -> None:
             f"{name} must hold a step of each trial, a whole number from 0 to its length - 1, or "
             f"NaN where there is no event; got {steps[i]:g} for trial {i}, of length {lengths[i]}."
         )
-
-
-def _steps(value: Any, name: str) -> int:
-    try:
-        n = operator.index(value)
-    except TypeError:
-        raise ValueError(f"{name} must be a whole number of steps, got {value!r}.") from None
-    if n < 0:
-        raise ValueError(f"{name} must not be negative, got {n}.")
-    return n

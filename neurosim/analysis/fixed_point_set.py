@@ -1,6 +1,7 @@
 """What a search for fixed points found, and what it judged their stability by."""
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Complex, Float, Int, PyTree
@@ -74,11 +75,17 @@ class FixedPoints:
             f"{found} of {len(self.start_point)} starts converged to q <= {self.tolerance:g}."
         ]
         for i in range(len(self)):
-            kind = f"continuum of dimension {self.dimension[i]}" if self.continuous[i] else "point"
-            state = "stable" if self.stable[i] else "not stable"
-            lines.append(
-                f"  {i}: {kind}, {state}, q = {self.q[i]:.1e}, leading eigenvalue "
-                f"{self.eigenvalues[i, 0]:.4g}, {self.n_starts[i]} start(s)"
-                + (", outlier" if self.outlier[i] else "")
+            continuum = f"continuum of dimension {self.dimension[i]}"
+            details = (
+                f"q = {self.q[i]:.1e}, leading eigenvalue {self.eigenvalues[i, 0]:.4g}, "
+                f"{self.n_starts[i]} start(s)" + (", outlier" if self.outlier[i] else "")
             )
+            lines.append(point_line(self, i, details, continuum=continuum))
         return "\n".join(lines)
+
+
+def point_line(found: Any, i: int, details: str, *, continuum: str = "continuum") -> str:
+    """One line on point i of any set that says which are `continuous` and `stable`."""
+    kind = continuum if found.continuous[i] else "point"
+    state = "stable" if found.stable[i] else "not stable"
+    return f"  {i}: {kind}, {state}, {details}"

@@ -4,8 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..kernels import whole_number
 from .activity import refuse_masked
-from .resampling import as_generator, group_members, positive_count
+from .resampling import as_generator, group_members
 from .trial_arrays import read_labels
 
 
@@ -43,12 +44,12 @@ def grouped_folds(
     a fold is left without some label.
     """
     rng = as_generator(random_state)
-    folds = positive_count(n_folds, "n_folds")
+    folds = whole_number(n_folds, "n_folds", least=1)
     if folds < 2:
         raise ValueError(f"n_folds must be at least 2, got {folds}.")
     refuse_masked(groups, "groups")
     alone = np.ndim(groups) == 0
-    column = np.arange(positive_count(groups, "groups")) if alone else np.asarray(groups)
+    column = np.arange(whole_number(groups, "groups", least=1)) if alone else np.asarray(groups)
     members = group_members(column, len(column), "groups")
     if len(members) < folds:
         raise ValueError(f"{len(members)} group(s) cannot make {folds} folds.")

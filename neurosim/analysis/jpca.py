@@ -1,11 +1,11 @@
 """jPCA: planes in which population activity rotates."""
 
 import math
-import operator
 
 import numpy as np
 from scipy import linalg
 
+from ..kernels import whole_number
 from .activity import ActivityLike
 from .estimator import Estimator, check_fitted, check_n_features
 from .linear_dynamics_fit import (
@@ -176,15 +176,12 @@ class JPCA(Estimator):
         if not (math.isfinite(self.dt) and self.dt > 0):
             raise ValueError(f"dt must be finite and above 0, got {self.dt}.")
         n_conditions, n_times, n_units = values.shape
-        try:
-            kept = operator.index(self.n_components)
-        except TypeError:
-            kept = 0
+        kept = whole_number(self.n_components, "n_components")
         most = min((n_conditions - 1) * n_times, n_units)
         if not 2 <= kept <= most:
             raise ValueError(
                 f"n_components must lie between 2 and {most}, the fewer of {n_units} units and "
-                f"(conditions - 1) x times, got {self.n_components!r}."
+                f"(conditions - 1) x times, got {kept}."
             )
         return kept
 

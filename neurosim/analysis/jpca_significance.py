@@ -4,10 +4,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..kernels import whole_number
 from .activity import ActivityLike
 from .jpca import JPCA
 from .maximum_entropy_tensor import maximum_entropy_tensor
-from .resampling import as_generator, permutation_p_value, positive_count
+from .resampling import as_generator, permutation_p_value
 
 
 class RotationTest(NamedTuple):
@@ -58,7 +59,7 @@ def rotation_test(
     **Reference:** Elsayed & Cunningham (2017), Structure in neural population recordings: an
     expected byproduct of simpler phenomena?, Nature Neuroscience 20.
     """
-    count = positive_count(n_surrogates, "n_surrogates")
+    count = whole_number(n_surrogates, "n_surrogates", least=1)
     rng = as_generator(random_state)
     params: Any = (JPCA() if jpca is None else jpca).get_params()
     fitted = JPCA(**params).fit(X)

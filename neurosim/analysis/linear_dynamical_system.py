@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels import whole_number
 from .activity import ActivityLike
 from .estimator import Estimator, check_fitted, check_n_features
 from .kalman import LinearGaussianSystem, check_system, read_observed, run_smoother
-from .resampling import as_generator, positive_count
+from .resampling import as_generator
 
 # Of its variance, the least noise that a unit is left: a likelihood without bound lies below.
 _LEAST = 1e-6
@@ -70,8 +71,8 @@ class LinearDynamicalSystem(Estimator):
         under `jit`, `grad` or `vmap`.
         """
         del y
-        l = positive_count(self.n_latents, "n_latents")
-        rounds = positive_count(self.max_iterations, "max_iterations")
+        l = whole_number(self.n_latents, "n_latents", least=1)
+        rounds = whole_number(self.max_iterations, "max_iterations", least=1)
         if not self.tolerance >= 0:
             raise ValueError(f"tolerance must not be negative, got {self.tolerance}.")
         read, seen, there = read_observed(X, mask)

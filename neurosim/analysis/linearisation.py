@@ -13,6 +13,7 @@ from neurosim.kernels import check_dt
 from .activity import as_floating
 from .estimator import refuse_traced
 from .low_rank_fixed_points import precision_of
+from .numerical_rank import numerical_rank
 
 
 class LinearisedDynamics(NamedTuple):
@@ -106,7 +107,7 @@ def linearise(
     eigenvalues, right = eigenvalues[order], turn_real(right[:, order].T)
     taus, frequencies = _times(eigenvalues, kind, step, rounding)
     singular = np.linalg.svd(right, compute_uv=False)
-    spans = singular[-1] > len(jacobian) * np.finfo(np.float64).eps * singular[0]
+    spans = numerical_rank(singular, right.shape).rank == len(right)
     schur = scipy.linalg.schur(jacobian, output="complex")[0]
     return LinearisedDynamics(
         value=value,

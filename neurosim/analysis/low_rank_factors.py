@@ -18,9 +18,6 @@ from .activity import AnyArray, as_floating, is_traced
 #: Real numbers, as NumPy, JAX or nested lists; `read_arrays` refuses what is none.
 Numbers: TypeAlias = Any
 
-#: The factor g by its name, as a power of the number of units, or as a number.
-_SCALES = {"unit": 0.0, "1/N": -1.0, "1/sqrt(N)": -0.5}
-
 
 def read_arrays(*optional: str, **values: Any) -> tuple[Any, list[Any]]:
     """The namespace to compute in, JAX's if any value is JAX's, and the values in it.
@@ -112,23 +109,6 @@ def check_times(*, dt: Any = None, **taus: Any) -> None:
                 f"dt = {dt} is not below 2 {name} = {2 * float(tau):g}: the recursion would be "
                 "unstable by its leak alone."
             )
-
-
-def recurrent_factor(rec_scale: Any, n_units: int) -> Any:
-    """g as a number: `"unit"`, `"1/N"`, `"1/sqrt(N)"`, or the number given."""
-    if isinstance(rec_scale, str):
-        if rec_scale not in _SCALES:
-            raise ValueError(
-                f"rec_scale must be 'unit', '1/N', '1/sqrt(N)' or a number, got {rec_scale!r}."
-            )
-        return float(n_units) ** _SCALES[rec_scale]
-    if (
-        rec_scale is None
-        or np.ndim(rec_scale) != 0
-        or not (is_traced(rec_scale) or np.isfinite(rec_scale))
-    ):
-        raise ValueError(f"rec_scale must be one finite number or a name, got {rec_scale}.")
-    return rec_scale
 
 
 def check_independent(columns: AnyArray, name: str) -> None:

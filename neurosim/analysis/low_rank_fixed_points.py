@@ -20,9 +20,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Complex, Float, Int, PRNGKeyArray
 
+from ..kernels import recurrent_scale, whole_number
 from .estimator import refuse_traced
-from .activity import refuse_masked
-from .fixed_point_set import CRITERION, FixedPoints
+from .fixed_point_set import CRITERION, FixedPoints, point_line
 from .fixed_points import find_fixed_points
 from .low_rank_factors import (
     Numbers,
@@ -32,9 +32,7 @@ from .low_rank_factors import (
     check_times,
     check_vector,
     read_arrays,
-    recurrent_factor,
 )
-from .resampling import positive_count
 from .transfer_function import TransferFunction, check_function, rates
 
 
@@ -64,19 +62,12 @@ class LowRankFixedPoints:
     def __len__(self) -> int:
         return len(self.kappa)
 
-    @property
-    def index_sum(self) -> int:
-        """Sum of the points' indices: not 1 where some are missing (see `index_sum`)."""
-        return index_sum(self.eigenvalues)
-
     def __str__(self) -> str:
         n_units = self.states.shape[1]
         lines = [f"{len(self)} fixed point(s) of {n_units} units, {CRITERION['flow']}."]
         for i in range(len(self)):
-            kind = "continuum" if self.continuous[i] else "point"
-            state = "stable" if self.stable[i] else "not stable"
             where = np.array2string(self.kappa[i], precision=4)
-            lines.append(f"  {i}: {kind}, {state}, kappa = {where}, {self.n_starts[i]} start(s)")
+            lines.append(point_line(self, i, f"kappa = {where}, {self.n_starts[i]} start(s)"))
         return "\n".join(lines)
 
 
@@ -99,7 +90,7 @@ def reduced_fixed_points(
 
     `find_fixed_points` looks for them in kappa. Without `starts`, it starts from g s R^T phi(x) at
     random x of the span of L, small to saturating, half of them shrunk: every fixed point is such
-    an image of itself. It knows of no point that no start leads to; `index_sum` may tell.
+    an image of itself. It knows of no point that no start leads to; `poincare_hopf_sum` may tell.
 
     Stability is that of the flow; the recursion of step dt has the multipliers 1 + dt eigenvalue.
 
@@ -123,7 +114,7 @@ def reduced_fixed_points(
 
     - `kappa`: `(point, K)`. `states`: `(point, N)`, L kappa + B u.
     - `residual`: `(point,)`, |tau dx/dt| there.
-    - `eigenvalues`: `(point, N)`, complex, of the Jacobian of dx/dt; `index_sum(found.eigenvalues)`
+    - `eigenvalues`: `(point, N)`, complex, of the Jacobian of dx/dt; `poincare_hopf_sum(found.eigenvalues)`
       other than 1 says that points are missing.
     - `stable`, `continuous`, `outlier`, `n_starts`: `(point,)`, see `FixedPoints`; `search`: the
       search in kappa itself.
@@ -190,7 +181,7 @@ class ReducedFlow(eqx.Module):
         check_gains(s, rank)
         return cls(
             L=jnp.asarray(L),
-            R_s=jnp.asarray(recurrent_factor(rec_scale, n_units) * s * R),
+            R_s=jnp.asarray(recurrent_scale(rec_scale, n_units) * s * R),
             offset=held_drive(B, input, L, name="B"),
             phi=phi,
         )
@@ -240,7 +231,7 @@ def draw_starts(
     linear and saturated units occur.
     """
     check_key(key)
-    return _draw_starts(image, columns, positive_count(n_starts, "n_starts"), key)
+    return _draw_starts(image, columns, whole_number(n_starts, "n_starts", least=1), key)
 
 
 def check_key(key: Any) -> None:
@@ -276,37 +267,6 @@ def _draw_starts(image: Callable, columns: Array, n_starts: int, key: PRNGKeyArr
     shrink = jnp.minimum(1, 2 * jax.random.uniform(k_shrink, (half, 1), dtype))
     images = jax.vmap(jax.vmap(image))(pairs) * shrink[:, None]
     return images.reshape(2 * half, -1)[:n_starts]
-
-
-def index_sum(eigenvalues: Any) -> int:
-    """The sum over fixed points of (-1)^p, p the number of eigenvalues with positive real part.
-
-    Trajectories of a network with bounded rates all end in a ball, and then the sum over all its
-    fixed points is 1, as long as each is isolated and has no eigenvalue of 0. Another sum says that
-    some were not found; 1 does not say that all were, since a stable point and a saddle may be
-    missing together.
-
-    **Arguments:**
-
-    - `eigenvalues`: `(point, n)`, of the Jacobian of the flow at each point, as found by
-      `reduced_fixed_points` and `modulated_fixed_points`.
-
-    **Returns:** an integer; 0 for no points.
-
-    **Raises:** `ValueError` for another shape, and for masked values or ones that are not finite.
-
-    **Reference:** the index theorem of Poincaré and Hopf.
-    """
-    refuse_masked(eigenvalues, "eigenvalues")
-    try:
-        values = np.asarray(eigenvalues).astype(complex)
-    except (TypeError, ValueError):
-        raise ValueError(f"eigenvalues must be numbers, got {eigenvalues!r}.") from None
-    if values.ndim != 2:
-        raise ValueError(f"eigenvalues must be (point, n), got shape {values.shape}.")
-    if not np.isfinite(values).all():
-        raise ValueError("eigenvalues must be finite.")
-    return int(np.sum((-1) ** (np.real(values) > 0).sum(axis=1)))
 
 
 def with_leak(eigenvalues: np.ndarray, leak: float, n: int) -> np.ndarray:

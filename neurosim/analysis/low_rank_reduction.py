@@ -18,6 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..kernels import recurrent_scale
 from .activity import AnyArray, is_traced
 from .low_rank_factors import (
     Numbers,
@@ -26,7 +27,6 @@ from .low_rank_factors import (
     check_matrix,
     check_times,
     read_arrays,
-    recurrent_factor,
 )
 from .transfer_function import TransferFunction, check_function, rates
 
@@ -114,7 +114,7 @@ def exact_reduction(
     n_units, rank = check_factors(L, R)
     check_matrix(B, "B", layout="(units, input)", axis=0, n_units=n_units)
     check_times(dt=dt, tau=tau)
-    g = recurrent_factor(rec_scale, n_units)
+    g = recurrent_scale(rec_scale, n_units)
     if u.ndim < 2 or u.shape[-1] != B.shape[1] or u.shape[-2] == 0:
         raise ValueError(
             f"inputs must be (time, input) or (trials, time, input) with the {B.shape[1]} "

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
+from ..kernels import recurrent_scale
 from .activity import AnyArray
 from .low_rank_factors import (
     Numbers,
@@ -17,7 +18,6 @@ from .low_rank_factors import (
     check_gains,
     check_times,
     read_arrays,
-    recurrent_factor,
     sorted_eigenvalues,
 )
 from .transfer_function import TransferFunction, check_function, slopes
@@ -88,7 +88,7 @@ def mode_timescales(
     n_units, rank = check_factors(L, R)
     check_gains(s, rank)
     check_times(tau=tau)
-    small = recurrent_factor(rec_scale, n_units) * _column(s, xp) * (R.T @ L)
+    small = recurrent_scale(rec_scale, n_units) * _column(s, xp) * (R.T @ L)
     values = sorted_eigenvalues(small, xp)
     unstable = values.real >= 1
     # Finite on both sides, so that derivatives of the modes that decay are.
@@ -152,7 +152,7 @@ def effective_jacobian_eigenvalues(
             "last must agree."
         ) from None
     small = R.T @ (slopes(phi, x, xp)[..., None] * L)
-    small = recurrent_factor(rec_scale, n_units) * _column(s, xp) * small
+    small = recurrent_scale(rec_scale, n_units) * _column(s, xp) * small
     return JacobianSpectrum(
         modes=(sorted_eigenvalues(small, xp) - 1) / tau, leak=-1 / tau, n_leak=n_units - rank
     )

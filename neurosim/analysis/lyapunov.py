@@ -9,9 +9,10 @@ import numpy as np
 
 from neurosim.kernels import check_dt
 
+from ..kernels import whole_number
 from .activity import as_floating
 from .estimator import refuse_traced
-from .resampling import as_generator, positive_count
+from .resampling import as_generator
 
 
 class LyapunovSpectrum(NamedTuple):
@@ -102,13 +103,13 @@ def lyapunov_spectrum(
     step = 1.0 if dt is None else check_dt(dt)
     state = _state(x0)
     n = len(state)
-    k = n if n_exponents is None else positive_count(n_exponents, "n_exponents")
+    k = n if n_exponents is None else whole_number(n_exponents, "n_exponents", least=1)
     if k > n:
         raise ValueError(f"n_exponents must be at most the {n} dimensions of x0, got {k}.")
-    every = positive_count(renormalise_every, "renormalise_every")
-    counted = positive_count(n_steps, "n_steps")
-    before = 0 if transient == 0 else positive_count(transient, "transient")
-    blocks = positive_count(n_blocks, "n_blocks")
+    every = whole_number(renormalise_every, "renormalise_every", least=1)
+    counted = whole_number(n_steps, "n_steps", least=1)
+    before = whole_number(transient, "transient", least=0)
+    blocks = whole_number(n_blocks, "n_blocks", least=1)
     if counted % every or before % every:
         raise ValueError(
             f"renormalise_every = {every} must divide n_steps = {counted} and transient = {before}."

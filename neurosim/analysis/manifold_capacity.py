@@ -5,9 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import integrate, optimize, special
 
+from ..kernels import whole_number
 from .activity import ActivityLike, as_floating
 from .estimator import read_features, refuse_traced
-from .resampling import as_generator, group_members, positive_count
+from .resampling import as_generator, group_members
 
 
 class ManifoldCapacity(NamedTuple):
@@ -78,7 +79,7 @@ def manifold_capacity(
     members = group_members(labels, len(lengths), "labels")
     if labels is None or len(members) < 2:
         raise ValueError("labels must name two manifolds or more.")
-    draws = positive_count(n_draws, "n_draws")
+    draws = whole_number(n_draws, "n_draws", least=1)
     if draws < 2:
         raise ValueError("n_draws must be at least 2, for a standard error.")
     points = _about_origin(x, origin)
@@ -95,7 +96,7 @@ def manifold_capacity(
     capacity = len(members) / needed
     null = p_value = None
     if n_shuffles != 0:
-        count = positive_count(n_shuffles, "n_shuffles")
+        count = whole_number(n_shuffles, "n_shuffles", least=1)
         means = [dimensions(rng.permutation(manifold)).mean() for _ in range(count)]
         null = len(members) / np.array(means)
         p_value = float((1 + (null >= capacity).sum()) / (1 + count))
@@ -145,7 +146,7 @@ def ball_capacity(radius: float | int, dimension: int | np.integer) -> float:
     """
     if not (np.isfinite(radius) and radius >= 0):
         raise ValueError(f"radius must be finite and not negative, got {radius}.")
-    D, R = positive_count(dimension, "dimension"), float(radius)
+    D, R = whole_number(dimension, "dimension", least=1), float(radius)
     if R == 0:
         return 2.0
 

@@ -19,8 +19,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Complex, Float
 
+from ..kernels import whole_number
 from .estimator import refuse_traced
-from .fixed_point_set import CRITERION, FixedPoints
+from .fixed_point_set import CRITERION, FixedPoints, point_line
 from .fixed_points import find_fixed_points
 from .low_rank_factors import Numbers, check_times, read_arrays
 from .low_rank_fixed_points import (
@@ -28,12 +29,10 @@ from .low_rank_fixed_points import (
     check_search,
     check_starts,
     draw_starts,
-    index_sum,
     precision_of,
     with_leak,
 )
 from .modulated_flow import ModulatedFlow
-from .resampling import positive_count
 from .transfer_function import TransferFunction, check_function, rates
 
 
@@ -65,19 +64,12 @@ class ModulatedFixedPoints:
     def __len__(self) -> int:
         return len(self.kappa)
 
-    @property
-    def index_sum(self) -> int:
-        """Sum of the points' indices: not 1 where some are missing (see `index_sum`)."""
-        return index_sum(self.eigenvalues)
-
     def __str__(self) -> str:
         units, nm = self.states.shape[1], self.z.shape[1]
         lines = [f"{len(self)} fixed point(s) of {units} + {nm} units, {CRITERION['flow']}."]
         for i in range(len(self)):
-            kind = "continuum" if self.continuous[i] else "point"
-            state = "stable" if self.stable[i] else "not stable"
             kappa, gains = (np.array2string(a[i], precision=4) for a in (self.kappa, self.gains))
-            lines.append(f"  {i}: {kind}, {state}, kappa = {kappa}, gains = {gains}")
+            lines.append(point_line(self, i, f"kappa = {kappa}, gains = {gains}"))
         return "\n".join(lines)
 
 
@@ -123,7 +115,7 @@ def modulated_fixed_points(
     - `gains`: `(point, K)` or `(point, 1)`.
     - `residual`: `(point,)`, the norm of (tau_x dx/dt, tau_z dz/dt) there.
     - `eigenvalues`: `(point, N + M)`, complex, of the joint Jacobian, largest real part first;
-      `index_sum(found.eigenvalues)` other than 1 says that points are missing.
+      `poincare_hopf_sum(found.eigenvalues)` other than 1 says that points are missing.
     - `stable`, `continuous`, `outlier`: `(point,)`, see `FixedPoints`; `searches`: the searches
       themselves, the joint one or that in z and those in kappa.
 
@@ -144,7 +136,7 @@ def modulated_fixed_points(
     refuse_traced((weights, tau_x, tau_z, starts, key), "modulated_fixed_points")
     if starts is None:
         check_key(key)
-        n_starts = positive_count(n_starts, "n_starts")
+        n_starts = whole_number(n_starts, "n_starts", least=1)
     kappa, z = (None, None) if starts is None else _pair(starts)
     xp, arrays = read_arrays(
         *("B_zx", "b_zx", "B_x", "B_z", "input", "kappa_starts", "z_starts"),

@@ -7,7 +7,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .low_rank_factors import check_factors, check_matrix, check_vector, recurrent_factor
+from ..kernels import recurrent_scale
+from .low_rank_factors import check_factors, check_matrix, check_vector
 from .low_rank_fixed_points import ReducedFlow, held_drive
 from .transfer_function import rates
 
@@ -79,7 +80,7 @@ class ModulatedFlow(eqx.Module):
             z_offset = z_offset + b_zx
         return cls(
             L=jnp.asarray(L),
-            R=jnp.asarray(recurrent_factor(rec_scale, n_units) * R),
+            R=jnp.asarray(recurrent_scale(rec_scale, n_units) * R),
             offset=held_drive(B_x, input, L, name="B_x"),
             W_z=jnp.asarray(W_z),
             A_z=jnp.asarray(A_z),

@@ -4,10 +4,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..kernels import whole_number
 from .activity import ActivityLike
 from .estimator import Estimator, check_fitted, check_n_features, read_features, refuse_traced
+from .numerical_rank import numerical_rank
 from .paired_samples import read_numpy_pair
-from .resampling import as_generator, permutation_p_value, positive_count
+from .resampling import as_generator, permutation_p_value
 from .ridge_regression import ridge_factors
 
 _WHAT = "null and potent space"
@@ -148,7 +150,7 @@ class NullPotent(Estimator):
         if not np.trace(covariance[:rank, :rank]) > rounding:
             raise ValueError("X does not vary in the potent space: the ratio has no bound.")
         rng = as_generator(random_state)
-        null = np.empty(positive_count(n_shuffles, "n_shuffles"))
+        null = np.empty(whole_number(n_shuffles, "n_shuffles", least=1))
         for i in range(len(null)):
             Q = np.linalg.qr(rng.normal(size=covariance.shape))[0]
             null[i] = _ratio(Q.T @ covariance @ Q, rank)
@@ -156,15 +158,16 @@ class NullPotent(Estimator):
         return TuningRatio(ratio, null, float(permutation_p_value(ratio, null)))
 
     def _dimensions(self) -> tuple[int, int]:
-        n_dimensions = 2 * self.rank if self.n_dimensions is None else self.n_dimensions
-        for name, value in (("rank", self.rank), ("n_dimensions", n_dimensions)):
-            positive_count(value, name)
-        if n_dimensions <= self.rank:
+        rank = whole_number(self.rank, "rank", least=1)
+        n_dimensions = 2 * rank
+        if self.n_dimensions is not None:
+            n_dimensions = whole_number(self.n_dimensions, "n_dimensions", least=1)
+        if n_dimensions <= rank:
             raise ValueError(
-                f"n_dimensions must exceed rank = {self.rank}, got {n_dimensions}: nothing would "
+                f"n_dimensions must exceed rank = {rank}, got {n_dimensions}: nothing would "
                 "be null."
             )
-        return int(self.rank), int(n_dimensions)
+        return rank, n_dimensions
 
     def _projected(self, samples: Any) -> np.ndarray:
         values = np.asarray(samples, np.float64)
@@ -191,8 +194,7 @@ def _ratio(covariance: np.ndarray, rank: int) -> float:
 def _leading_axes(centred: np.ndarray, wanted: int, name: str) -> tuple[np.ndarray, float]:
     """The first principal axes in columns, and their share of the variance."""
     _, s, Vt = np.linalg.svd(centred, full_matrices=False)
-    threshold = max(centred.shape) * np.finfo(np.float64).eps * s[0]
-    rank = int((s > threshold).sum())
+    rank, threshold = numerical_rank(s, centred.shape)
     if rank < wanted:
         raise ValueError(
             f"{name} varies in {rank} dimension(s) (singular values above {threshold:.1e}; "

@@ -1,6 +1,5 @@
 """Principal component analysis of population activity."""
 
-import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -8,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..kernels import whole_number
 from .activity import Activity, ActivityLike, AnyArray, is_traced, read_activity, refuse_masked
 from .estimator import Estimator, check_fitted, check_n_features, read_features
 from .reconstruction import explained_variance
@@ -97,8 +97,8 @@ def _requested(n_components: Any, most: int, samples: AnyArray) -> int | float:
             )
         return float(n_components)
     try:
-        number = operator.index(n_components)  # pyright: ignore[reportArgumentType]
-    except TypeError:
+        number = whole_number(n_components, "n_components")
+    except ValueError:
         raise ValueError(
             "n_components must be a whole number, a fraction of the variance between 0 and 1, or "
             f"None, got {n_components!r}."

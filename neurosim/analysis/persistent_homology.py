@@ -1,11 +1,11 @@
 """Loops in a cloud of points that stand out over many scales."""
 
-import operator
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from ..kernels import whole_number
 from .activity import as_floating, read_activity
 from .estimator import refuse_traced
 
@@ -114,12 +114,7 @@ def _read(points: Any) -> tuple[np.ndarray, float]:
 
 
 def _count(n_landmarks: Any) -> int:
-    try:
-        n = operator.index(n_landmarks)
-    except TypeError:
-        raise ValueError(
-            f"n_landmarks must be a whole number or None, got {n_landmarks!r}."
-        ) from None
+    n = whole_number(n_landmarks, "n_landmarks")
     if n < 4:
         raise ValueError(f"at least four landmarks are needed for a loop, got {n}.")
     return n

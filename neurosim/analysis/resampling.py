@@ -1,11 +1,11 @@
 """Resampling of trials: shuffles for null distributions, and bootstrap."""
 
-import operator
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
+from ..kernels import whole_number
 from .activity import ActivityLike, AnyArray, as_floating, refuse_masked
 from .trial_arrays import LabelsLike, read_conditions, read_labels, read_trials, refuse_traced
 
@@ -19,15 +19,12 @@ def as_generator(random_state: Any) -> np.random.Generator:
     if isinstance(random_state, np.random.Generator):
         return random_state
     try:
-        seed = operator.index(random_state)
-    except TypeError:
-        seed = -1
-    if seed < 0:
+        return np.random.default_rng(whole_number(random_state, "random_state", least=0))
+    except ValueError:
         raise ValueError(
             "random_state must be a whole number, not negative, or a numpy.random.Generator; got "
             f"{random_state!r}."
-        )
-    return np.random.default_rng(seed)
+        ) from None
 
 
 def shuffle_labels(
@@ -64,7 +61,7 @@ def shuffle_labels(
     members = group_members(groups, n, "groups")
     if all((values[group] == values[group[0]]).all() for group in members):
         raise ValueError("labels are the same throughout each group: no shuffle changes them.")
-    count = 1 if n_shuffles is None else positive_count(n_shuffles, "n_shuffles")
+    count = 1 if n_shuffles is None else whole_number(n_shuffles, "n_shuffles", least=1)
     order = np.tile(np.arange(n), (count, 1))
     for group in members:
         order[:, group] = rng.permuted(order[:, group], axis=1)
@@ -95,8 +92,9 @@ def circular_shifts(
 
     **Raises:** `ValueError` for more shifts than there are different ones.
     """
-    n, wanted = positive_count(n_samples, "n_samples"), positive_count(n_shifts, "n_shifts")
-    least = positive_count(min_shift, "min_shift")
+    n = whole_number(n_samples, "n_samples", least=1)
+    wanted = whole_number(n_shifts, "n_shifts", least=1)
+    least = whole_number(min_shift, "min_shift", least=1)
     there = max(0, n - 2 * least + 1)
     if wanted > there:
         raise ValueError(
@@ -174,7 +172,8 @@ def bootstrap_trials(
     **Raises:** `ValueError` for labels or sessions that do not match the trials.
     """
     rng = as_generator(random_state)
-    n, wanted = positive_count(n_trials, "n_trials"), positive_count(n_resamples, "n_resamples")
+    n = whole_number(n_trials, "n_trials", least=1)
+    wanted = whole_number(n_resamples, "n_resamples", least=1)
     of_session = group_members(sessions, n, "sessions")
     cell = np.zeros(n, int) if labels is None else read_conditions(labels, n).cell
     strata = [[s[cell[s] == c] for c in np.unique(cell[s])] for s in of_session]
@@ -244,14 +243,3 @@ def group_members(groups: Any, n: int, name: str) -> list[np.ndarray]:
     column = read_labels({name: groups}, n, name="groups")[name]
     _, code = np.unique(column, return_inverse=True)
     return [np.flatnonzero(code == i) for i in range(code.max() + 1)]
-
-
-def positive_count(value: Any, name: str) -> int:
-    """A whole number of at least 1 as an `int`; `ValueError` where it is none."""
-    try:
-        n = operator.index(value)
-    except TypeError:
-        raise ValueError(f"{name} must be a whole number, got {value!r}.") from None
-    if n < 1:
-        raise ValueError(f"{name} must be at least 1, got {n}.")
-    return n

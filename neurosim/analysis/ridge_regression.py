@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .numerical_rank import numerical_rank, refuse_dependent_units
+
 
 class RidgeFactors(NamedTuple):
     """Centred predictors as `U diag(s) V^T`, and the penalty on squared coefficients.
@@ -38,14 +40,8 @@ def ridge_factors(centred: np.ndarray, regularisation: float | int, name: str) -
     U, s, Vt = np.linalg.svd(centred, full_matrices=False)
     if not s[0] > 0:
         raise ValueError(f"{name} does not vary (n_samples={len(centred)}): it predicts nothing.")
-    threshold = max(centred.shape) * np.finfo(np.float64).eps * s[0]
-    rank = int((s > threshold).sum())
-    if regularisation == 0 and rank < centred.shape[1]:
-        raise ValueError(
-            f"the {centred.shape[1]} units of {name} are linearly dependent in n_samples="
-            f"{len(centred)}: numerical rank {rank} (singular values above {threshold:.1e}, the "
-            f"largest {s[0]:.1e}). Leave out units, keep principal components, or set "
-            "regularisation above 0."
-        )
+    if regularisation == 0:
+        refuse_dependent_units(s, centred.shape, name)
+    rank = numerical_rank(s, centred.shape).rank
     penalty = regularisation * float(np.sum(s**2)) / centred.shape[1]
     return RidgeFactors(U[:, :rank], s[:rank], Vt[:rank], penalty)

@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels import whole_number
 from .activity import as_floating
 from .estimator import refuse_traced
 from .rdm import RDM
-from .resampling import as_generator, permutation_p_value, positive_count
+from .resampling import as_generator, permutation_p_value
 from .shuffle_test import ShuffleTest
 
 _MEASURES = ("cosine", "pearson", "spearman", "kendall_tau_a", "whitened_cosine")
@@ -92,7 +93,7 @@ def rdm_shuffle_test(
     a, b = _read_rdms(first, second)
     noise = _read_condition_noise(condition_noise, len(a), measure)
     rng = as_generator(random_state)
-    null = np.empty(positive_count(n_shuffles, "n_shuffles"))
+    null = np.empty(whole_number(n_shuffles, "n_shuffles", least=1))
     for i in range(len(null)):
         order = rng.permutation(len(b))
         null[i] = _compared(a, b[np.ix_(order, order)], measure, noise)

@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..kernels import whole_number
 from .activity import ActivityLike, as_floating, read_activity
 from .estimator import refuse_traced
 from .grouped_folds import grouped_folds
 from .paired_samples import read_numpy_pair
-from .resampling import as_generator, positive_count
+from .resampling import as_generator
 from .shape_metric import ShapeMetric
 
 Seed = int | np.integer | np.random.Generator
@@ -163,7 +164,7 @@ def shape_distance_floor(
     rng = as_generator(random_state)
     half = len(repeats) // 2
     metric = ShapeMetric(alpha, kind=kind, centre=centre)
-    splits = np.empty(positive_count(n_splits, "n_splits"))
+    splits = np.empty(whole_number(n_splits, "n_splits", least=1))
     for i in range(len(splits)):
         order = rng.permutation(len(repeats))
         first, second = repeats[order[:half]], repeats[order[half : 2 * half]]

@@ -6,6 +6,7 @@ import numpy as np
 
 from .activity import ActivityLike
 from .estimator import Estimator, check_fitted, check_n_features, read_features, refuse_traced
+from .numerical_rank import numerical_rank
 from .paired_samples import PairedSamples, read_numpy_pair
 from .procrustes import distance_of_chord
 
@@ -166,17 +167,15 @@ class ShapeMetric(Estimator):
             return mean, centred @ Z, Z
         # Of X rather than of X^T X, whose small eigenvalues drown in rounding.
         _, s, Vt = np.linalg.svd(centred, full_matrices=False)
-        threshold = max(samples.shape) * np.finfo(np.float64).eps * s[0]
-        kept = s > threshold
-        if self.alpha == 0 and kept.sum() < n_units:
+        rank, threshold = numerical_rank(s, samples.shape)
+        if self.alpha == 0 and rank < n_units:
             raise ValueError(
-                f"the {n_units} units of {name} are linearly dependent: numerical rank "
-                f"{int(kept.sum())} (singular values above {threshold:.1e}, the largest "
-                f"{s[0]:.1e}), and cannot be whitened in full. Use alpha above 0, or principal "
-                "components."
+                f"the {n_units} units of {name} are linearly dependent: numerical rank {rank} "
+                f"(singular values above {threshold:.1e}, the largest {s[0]:.1e}), and cannot be "
+                "whitened in full. Use alpha above 0, or principal components."
             )
         # Directions without variance are not blown up: there the inverse root counts as 0.
-        inverse = np.divide(1, s, out=np.zeros_like(s), where=kept)
+        inverse = np.divide(1, s, out=np.zeros_like(s), where=s > threshold)
         Z = self.alpha * np.eye(n_units) + (1 - self.alpha) * (Vt.T * inverse) @ Vt
         scale = np.linalg.norm(s) / np.linalg.norm(s * (self.alpha + (1 - self.alpha) * inverse))
         Z = np.pad(scale * Z, ((0, 0), (0, width - n_units)))

@@ -1,16 +1,16 @@
 """Whether two sets of activity vary along the same directions."""
 
-import operator
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..kernels import whole_number
 from .activity import Activity, ActivityLike, read_activity
 from .estimator import refuse_traced
+from .numerical_rank import numerical_rank
 from .pca import principal_axes
-from .resampling import positive_count
 from .subspace_angles import principal_angles
 
 
@@ -53,7 +53,7 @@ def alignment_index(
     if len(other.samples) < 2 or not other.varies:
         raise ValueError("X_other does not vary: it has no variance to capture.")
     xp = jnp if jnp in (reference.xp, other.xp) else np
-    n_components = positive_count(n_components, "n_components")
+    n_components = whole_number(n_components, "n_components", least=1)
     V = principal_axes(reference.samples, n_components=n_components).components
     centred, _, _ = other.centred()
     captured = xp.sum((centred @ V.T) ** 2)
@@ -107,8 +107,9 @@ def shared_subspace(
     """
     if alternative not in ("greater", "less"):
         raise ValueError(f"alternative must be 'greater' or 'less', got {alternative!r}.")
-    n_components = positive_count(n_components, "n_components")
-    n_random, seed = positive_count(n_random, "n_random"), _seed(seed)
+    n_components = whole_number(n_components, "n_components", least=1)
+    n_random = whole_number(n_random, "n_random", least=1)
+    seed = whole_number(seed, "seed", least=0)
     refuse_traced((X, Y), "shared_subspace")
     sets = [
         read_activity(np.asarray(read_activity(activity, name=name).samples, np.float64))
@@ -131,16 +132,6 @@ def shared_subspace(
     # Pairs equal but for rounding are as like as the observed one.
     as_extreme = int(np.sum(sign * (null - similarity) >= -1e-12))
     return SharedSubspace(similarity, np.asarray(angles), (1 + as_extreme) / (1 + len(null)), null)
-
-
-def _seed(value: Any) -> int:
-    try:
-        seed = operator.index(value)
-    except TypeError:
-        raise ValueError(f"seed must be a whole number, got {value!r}.") from None
-    if seed < 0:
-        raise ValueError(f"seed must not be negative, got {seed}.")
-    return seed
 
 
 def _check_same_neurons(X: Any, Y: Any, x_name: str, y_name: str) -> None:
@@ -167,4 +158,4 @@ def _pooled_deviations(sets: list[Activity]) -> np.ndarray:
         parts.append(centred / np.linalg.norm(centred))
     pooled = np.concatenate(parts)
     singular = np.linalg.svd(pooled, compute_uv=False)
-    return singular[singular > singular[0] * max(pooled.shape) * np.finfo(np.float64).eps]
+    return singular[: numerical_rank(singular, pooled.shape).rank]

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..kernels import whole_number
 from .abstraction import check_shrinkage
 from .condition_decoder import (
     Decoder,
@@ -16,7 +17,7 @@ from .condition_decoder import (
     mean_over_conditions,
 )
 from .grouped_folds import grouped_folds
-from .resampling import as_generator, positive_count
+from .resampling import as_generator
 from .trial_arrays import LabelsLike
 from .trial_patterns import read_patterns
 
@@ -129,7 +130,7 @@ def _dichotomies(n: int, wanted: Any, rng: np.random.Generator) -> np.ndarray:
         raise ValueError(
             f"{n} conditions have {there} balanced dichotomies: draw some with n_dichotomies."
         )
-    if wanted is None or positive_count(wanted, "n_dichotomies") >= there:
+    if wanted is None or whole_number(wanted, "n_dichotomies", least=1) >= there:
         rows = list(combinations(range(1, n), n // 2))
     else:
         drawn: set[tuple[int, ...]] = set()

@@ -5,10 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..kernels import whole_number
 from .activity import Activity, ActivityLike, AnyArray, read_activity
 from .estimator import refuse_traced
 from .paired_samples import check_same_samples, sample_groups, shuffled_samples
-from .resampling import as_generator, permutation_p_value, positive_count
+from .resampling import as_generator, permutation_p_value
 
 
 class ShuffleTest(NamedTuple):
@@ -61,7 +62,7 @@ def shuffle_test(
     """
     if alternative not in ("greater", "less"):
         raise ValueError(f"alternative must be 'greater' or 'less', got {alternative!r}.")
-    n_shuffles = positive_count(n_shuffles, "n_shuffles")
+    n_shuffles = whole_number(n_shuffles, "n_shuffles", least=1)
     first, second = (
         read_activity(x, name=name, axis_name="unit") for x, name in ((X, "X"), (Y, "Y"))
     )

@@ -6,9 +6,10 @@ from typing import Any
 import jax
 import numpy as np
 
+from ..kernels import whole_number
 from .activity import ActivityLike, as_floating
 from .estimator import Estimator, check_fitted, check_n_features, read_features, refuse_traced
-from .resampling import positive_count
+from .numerical_rank import numerical_rank
 from .trial_arrays import LabelsLike, read_conditions
 
 _WHAT = "targeted dimensionality reduction"
@@ -133,7 +134,7 @@ class TDR(Estimator):
         n_units = scored[0].shape[1]
         if self.n_components is None:
             return np.eye(n_units)
-        wanted = positive_count(self.n_components, "n_components")
+        wanted = whole_number(self.n_components, "n_components", least=1)
         cells = read_conditions(labels, len(scored))
         averages = [
             np.mean([scored[i][t] for i in cells.members(cell) if len(scored[i]) > t], axis=0)
@@ -142,8 +143,7 @@ class TDR(Estimator):
         ]
         centred = np.array(averages) - np.mean(averages, axis=0)
         _, s, Vt = np.linalg.svd(centred, full_matrices=False)
-        rank = int((s > max(centred.shape) * np.finfo(np.float64).eps * s[0]).sum())
-        return Vt[: min(wanted, rank)]
+        return Vt[: min(wanted, numerical_rank(s, centred.shape).rank)]
 
 
 def _read_trials(X: Any) -> tuple[list[np.ndarray], int]:

@@ -3,7 +3,8 @@
 import dataclasses
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -130,6 +131,17 @@ def check_at_least(config: Any, bounds: Mapping[str, float | int]) -> None:
     for name, least in bounds.items():
         if not getattr(config, name) >= least:
             raise ValueError(f"{name} must be at least {least}, got {getattr(config, name)}.")
+
+
+def check_positive(config: Any, names: Sequence[str]) -> None:
+    """Refuse a config with a field that is not positive and finite.
+
+    **Raises:** `ValueError` that names the field.
+    """
+    for name in names:
+        value = getattr(config, name)
+        if not (isfinite(value) and value > 0):
+            raise ValueError(f"{name} must be positive and finite, got {value}.")
 
 
 def text_table(header: list[str], rows: list[list[str]]) -> str:

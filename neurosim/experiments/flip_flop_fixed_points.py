@@ -89,7 +89,6 @@ def run(
             optax.clip_by_global_norm(1.0),
             optax.adam(optax.cosine_decay_schedule(config.train.learning_rate, config.train.steps)),
         ),
-        batch_size=config.train.batch_size,
         key=keys[1],
     )
     model = trained.model

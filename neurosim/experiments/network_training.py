@@ -2,10 +2,12 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
-from .experiment import announce, check_at_least
+import jax
+
+from ..training import EnsembleResult, fit_ensemble
+from .experiment import announce, check_at_least, check_positive
 from .run_directory import RunDirectory
 
 
@@ -24,10 +26,15 @@ class FreshTrialTraining:
 
     def __post_init__(self):
         check_at_least(self, {"steps": 1, "batch_size": 1, "log_every": 1})
-        if not (isfinite(self.learning_rate) and self.learning_rate > 0):
-            raise ValueError(
-                f"learning_rate must be positive and finite, got {self.learning_rate}."
-            )
+        check_positive(self, ["learning_rate"])
+
+
+class RunOptions(NamedTuple):
+    """What an experiment's `run` is given beside its config, for each of its trainings."""
+
+    directory: RunDirectory | None
+    resume: bool
+    progress: bool | None
 
 
 def train_network(
@@ -54,6 +61,8 @@ def train_network(
     **Raises:** `KeyboardInterrupt` if Ctrl-C cut the training short, after it has saved.
     """
     announce(f"training {label}", progress)
+    if isinstance(train, FreshTrialTraining):
+        options = {"batch_size": train.batch_size} | options
     result = trainer(
         *args,
         steps=train.steps,
@@ -66,6 +75,46 @@ def train_network(
     if result.interrupted:
         raise KeyboardInterrupt
     return result
+
+
+def train_seeds(
+    models: Any,
+    task: Any,
+    *,
+    config: Any,
+    run: RunOptions,
+    name: str,
+    label: str,
+    train: Any = None,
+    seed: int | None = None,
+    **options: Any,
+) -> EnsembleResult:
+    """Train `config.seeds` networks of one kind at once.
+
+    **Arguments:**
+
+    - `models`, `task`, `options`: for `fit_ensemble`.
+    - `config`: of the experiment; its `seed` and `train` serve unless others are given.
+    - `run`, `name`, `label`: as in `train_network`.
+
+    **Returns:** what `fit_ensemble` returns.
+
+    **Raises:** as `train_network`.
+    """
+    return train_network(
+        fit_ensemble,
+        models,
+        task,
+        name=name,
+        label=label,
+        train=config.train if train is None else train,
+        directory=run.directory,
+        progress=run.progress,
+        resume=run.resume,
+        n_seeds=config.seeds,
+        key=jax.random.key(config.seed if seed is None else seed),
+        **options,
+    )
 
 
 def check_names(field: str, names: tuple[str, ...], known: Mapping[str, Any]) -> None:

@@ -11,9 +11,9 @@ import optax
 from ..models import LSTM, NMRNN, LowRankRNN, VanillaRNN
 from ..simulate import simulate
 from ..tasks import ElementFinder, Trials
-from ..training import EnsembleResult, fit_ensemble
+from ..training import EnsembleResult
 from .experiment import Experiment, Result, check_at_least, spread, text_table
-from .network_training import FreshTrialTraining, check_names, train_network
+from .network_training import FreshTrialTraining, RunOptions, check_names, train_seeds
 from .run_directory import RunDirectory
 
 
@@ -90,8 +90,9 @@ def run(
     arrays: dict[str, Any] = {}
     summary: dict[str, Any] = {"chance_mse": task.chance_mse, "networks": {}}
     rows = []
+    options = RunOptions(directory, resume, progress)
     for name in config.networks:
-        result = _train(name, config, task, directory, resume, progress)
+        result = _train(name, config, task, options)
         last = result.losses[:, -config.window :].mean(axis=1)
         test = np.array([_error(result.member(i).model, tests) for i in range(config.seeds)])
         failed = int(np.sum(result.diverged_at > 0))
@@ -114,21 +115,15 @@ def run(
     return Result(config, summary, arrays, table)
 
 
-def _train(name, config, task, directory, resume, progress) -> EnsembleResult:
+def _train(name, config, task, run: RunOptions) -> EnsembleResult:
     label, make = NETWORKS[name]
-    return train_network(
-        fit_ensemble,
+    return train_seeds(
         make,
         task,
+        config=config,
+        run=run,
         name=name,
         label=label,
-        train=config.train,
-        directory=directory,
-        progress=progress,
-        resume=resume,
-        n_seeds=config.seeds,
-        key=jax.random.key(config.seed),
-        batch_size=config.train.batch_size,
         optimizer=optax.adam(config.train.learning_rate, eps=1e-7),
         simulate_options={"save": "final"},
         loss=_last_error,

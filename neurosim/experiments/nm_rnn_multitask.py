@@ -11,9 +11,9 @@ import optax
 from ..analysis import decode_angle, responses_correct
 from ..simulate import simulate
 from ..tasks import Multitask, Trials
-from ..training import EnsembleResult, fit_ensemble, parameter_count
+from ..training import EnsembleResult, parameter_count
 from .experiment import Experiment, Result, check_at_least, spread, text_table
-from .network_training import FreshTrialTraining, check_names, train_network
+from .network_training import FreshTrialTraining, RunOptions, check_names, train_seeds
 from .nm_rnn_multitask_analysis import take_apart
 from .nm_rnn_multitask_figures import draw
 from .nm_rnn_multitask_networks import TRANSFERS, VARIANTS, Channels, add_context, make_model
@@ -93,9 +93,10 @@ def run(
     summary: dict[str, Any] = {"networks": {}}
     rows: list[list[str]] = []
     transfer_rows: list[list[str]] = []
+    options = RunOptions(directory, resume, progress)
     for name in config.networks:
         variant = VARIANTS[name]
-        result = _pretrain(name, config, task, directory, resume, progress)
+        result = _pretrain(name, config, task, options)
         models = [result.member(i).model for i in range(config.seeds)]
         correct = _accuracies(result.models, tests, task.dt)
         entry: dict[str, Any] = {
@@ -118,7 +119,7 @@ def run(
         starts = [add_context(variant.kind, model) for model in models]
         before = _accuracies(_stacked(starts), new_tests, task.dt)
         for way, (label, leaves) in TRANSFERS[variant.kind].items():
-            moved = _transfer(name, way, leaves, starts, config, last, directory, resume, progress)
+            moved = _transfer(name, way, leaves, starts, config, last, options)
             after = _accuracies(moved.models, new_tests, task.dt)
             count = parameter_count(starts[0], leaves)
             entry["transfer"][way] = {
@@ -151,42 +152,30 @@ def _tables(config: Config, rows: list[list[str]], transfer_rows: list[list[str]
     )
 
 
-def _pretrain(name, config, task, directory, resume, progress) -> EnsembleResult:
+def _pretrain(name, config, task, run: RunOptions) -> EnsembleResult:
     variant = VARIANTS[name]
     channels = Channels(task.n_sensory, task.n_contexts, task.n_outputs)
-    return train_network(
-        fit_ensemble,
+    return train_seeds(
         lambda key: make_model(variant, channels, key),
         task,
+        config=config,
+        run=run,
         name=name,
         label=variant.label,
-        train=config.train,
-        directory=directory,
-        progress=progress,
-        resume=resume,
-        n_seeds=config.seeds,
-        key=jax.random.key(config.seed),
-        batch_size=config.train.batch_size,
         optimizer=_optimizer(config.train),
     )
 
 
-def _transfer(
-    name, way, leaves, starts, config, task, directory, resume, progress
-) -> EnsembleResult:
-    return train_network(
-        fit_ensemble,
+def _transfer(name, way, leaves, starts, config, task, run: RunOptions) -> EnsembleResult:
+    return train_seeds(
         starts,
         task,
+        config=config,
+        run=run,
         name=f"{name}_{way}",
         label=f"{VARIANTS[name].label} on {config.transfer_task} ({way})",
         train=config.transfer,
-        directory=directory,
-        progress=progress,
-        resume=resume,
-        n_seeds=config.seeds,
-        key=jax.random.key(config.seed + 1),
-        batch_size=config.transfer.batch_size,
+        seed=config.seed + 1,
         optimizer=_optimizer(config.transfer),
         trainable=leaves,
     )

@@ -8,9 +8,6 @@ from .experiment import Result
 from .nm_rnn_multitask_analysis import AFTER, BEFORE, PERIODS
 from .nm_rnn_multitask_networks import TRANSFERS, VARIANTS
 
-#: Time step of the trials in ms.
-_DT = 10.0
-
 
 def draw(result: Result) -> dict[str, Any]:
     """Figures by name.
@@ -154,7 +151,7 @@ def _gains(result: Result, name: str) -> Any:
     from ..plotting import new_figure, plot_gains_by_task
 
     a, tasks = result.arrays, [_words(task) for task in result.config.tasks]
-    offsets = _DT * np.arange(-BEFORE, AFTER + 1)
+    offsets = result.config.sampler().dt * np.arange(-BEFORE, AFTER + 1)
     n_gains = a[f"{name}.gains.go"].shape[-1]
     figure, axes = new_figure(
         1.9 * n_gains + 1.2, 3.2, 2, n_gains, squeeze=False, sharex=True, sharey="col"

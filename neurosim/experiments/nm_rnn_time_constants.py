@@ -11,9 +11,10 @@ from ..analysis import autocorrelation_time
 from ..models import NMRNN
 from ..simulate import simulate
 from ..tasks import MeasureWaitGo
-from ..training import EnsembleResult, fit_ensemble
+from ..training import EnsembleResult
 from .experiment import Experiment, Result, check_at_least, spread, text_table
-from .network_training import train_network
+from .network_training import RunOptions, train_seeds
+from .nm_rnn_timing import interval_groups
 from .nm_rnn_timing_networks import VARIANTS, Training, make_model, make_optimizer
 from .run_directory import RunDirectory
 
@@ -62,19 +63,16 @@ def run(
     changed afterwards.
     """
     tests = _TASK.generalisation()
-    intervals = np.asarray(tests.info["interval"])
-    groups = {
-        "trained": np.isin(intervals, _TASK.intervals),
-        "shorter": intervals < min(_TASK.intervals),
-        "longer": intervals > max(_TASK.intervals),
-    }
+    trained: Any = _TASK.intervals
+    groups = interval_groups(tests.info["interval"], trained)
     n = len(config.ratios)
     arrays: dict[str, Any] = {"ratios": np.asarray(config.ratios)}
     changed = np.full((n, n, config.seeds), np.nan)
     summary: dict[str, Any] = {"ratios": {}}
     rows = []
+    options = RunOptions(directory, resume, progress)
     for index, ratio in enumerate(config.ratios):
-        result = _train(ratio, config, directory, resume, progress)
+        result = _train(ratio, config, options)
         outputs, gains = _responses(result.models, tests, ratio)
         errors = np.mean((outputs - np.asarray(tests.targets[..., 0])) ** 2, axis=-1)
         scores: dict[str, Any] = {g: errors[:, chosen].mean(axis=1) for g, chosen in groups.items()}
@@ -103,24 +101,19 @@ def run(
     return Result(config, summary, arrays, table)
 
 
-def _train(ratio: float, config: Config, directory, resume, progress) -> EnsembleResult:
+def _train(ratio: float, config: Config, run: RunOptions) -> EnsembleResult:
     variant = VARIANTS["nm_rnn_staged" if config.staged else "nm_rnn"]
 
     def make(key: Any) -> NMRNN:
         return dataclasses.replace(make_model(variant, key), tau_z=ratio * _TAU_X)
 
-    return train_network(
-        fit_ensemble,
+    return train_seeds(
         make,
         _TASK.grid(),
+        config=config,
+        run=run,
         name=f"ratio_{ratio:g}",
         label=f"tau_z / tau_x = {ratio:g}",
-        train=config.train,
-        directory=directory,
-        progress=progress,
-        resume=resume,
-        n_seeds=config.seeds,
-        key=jax.random.key(config.seed),
         dt=_TASK.dt,
         optimizer=make_optimizer(config.train, in_stages=variant.staged),
     )

@@ -12,9 +12,9 @@ from ..analysis import PCA, find_fixed_points, ramp_crossing_times
 from ..models import NMRNN, clamp_gains
 from ..simulate import simulate
 from ..tasks import MeasureWaitGo
-from ..training import EnsembleResult, fit_ensemble
+from ..training import EnsembleResult
 from .experiment import Experiment, Result, check_at_least, spread, text_table
-from .network_training import check_names, train_network
+from .network_training import RunOptions, check_names, train_seeds
 from .nm_rnn_timing_figures import draw
 from .nm_rnn_timing_networks import VARIANTS, Training, make_model, make_optimizer
 from .run_directory import RunDirectory
@@ -82,7 +82,7 @@ def run(
     )
     tests = task.generalisation(config.test_intervals, onset=config.test_onset)
     between = task.generalisation(config.interpolated, onset=config.test_onset)
-    groups = _groups(config)
+    groups = interval_groups(config.test_intervals, config.intervals)
     arrays: dict[str, Any] = {
         "ts": (np.arange(task.n_steps) + 1) * config.dt,
         "test_intervals": np.asarray(config.test_intervals),
@@ -94,8 +94,9 @@ def run(
     arrays["ideal_crossings"] = ideal
     summary: dict[str, Any] = {"time_alone_mse": _time_alone(task), "networks": {}}
     rows = []
+    options = RunOptions(directory, resume, progress)
     for name in config.variants:
-        result = _train(name, config, task, directory, resume, progress)
+        result = _train(name, config, task, options)
         outputs = _outputs(result.models, tests, config.dt)
         errors = np.mean((outputs - arrays["test_targets"]) ** 2, axis=-1)
         gap = _outputs(result.models, between, config.dt) - np.asarray(between.targets[..., 0])
@@ -132,30 +133,25 @@ def run(
     return Result(config, summary, arrays, table)
 
 
-def _groups(config: Config) -> dict[str, np.ndarray]:
-    intervals = np.asarray(config.test_intervals)
-    low, high = min(config.intervals), max(config.intervals)
+def interval_groups(tested: Any, trained: tuple[float, ...]) -> dict[str, np.ndarray]:
+    """Which of the tested intervals were trained, and which lie beyond those, by name."""
+    intervals = np.asarray(tested)
     return {
-        "trained": np.isin(intervals, config.intervals),
-        "shorter": intervals < low,
-        "longer": intervals > high,
+        "trained": np.isin(intervals, trained),
+        "shorter": intervals < min(trained),
+        "longer": intervals > max(trained),
     }
 
 
-def _train(name, config, task, directory, resume, progress) -> EnsembleResult:
+def _train(name, config, task, run: RunOptions) -> EnsembleResult:
     variant = VARIANTS[name]
-    return train_network(
-        fit_ensemble,
+    return train_seeds(
         lambda key: make_model(variant, key),
         task.grid(),
+        config=config,
+        run=run,
         name=name,
         label=variant.label,
-        train=config.train,
-        directory=directory,
-        progress=progress,
-        resume=resume,
-        n_seeds=config.seeds,
-        key=jax.random.key(config.seed),
         dt=config.dt,
         optimizer=make_optimizer(config.train, in_stages=variant.staged),
     )

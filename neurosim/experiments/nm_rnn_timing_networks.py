@@ -1,14 +1,13 @@
 """The networks of the interval-timing experiment, and how they are trained."""
 
 import dataclasses
-from math import isfinite
 from typing import Any
 
 import optax
 
 from ..models import LSTM, NMRNN, LowRankRNN, VanillaRNN
 from ..training import Stage, staged
-from .experiment import check_at_least
+from .experiment import check_at_least, check_positive
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,9 +61,7 @@ class Training:
 
     def __post_init__(self):
         check_at_least(self, {"steps": 1, "log_every": 1, "weight_decay": 0})
-        for name in ("learning_rate", "clip"):
-            if not (isfinite(getattr(self, name)) and getattr(self, name) > 0):
-                raise ValueError(f"{name} must be positive and finite, got {getattr(self, name)}.")
+        check_positive(self, ["learning_rate", "clip"])
 
 
 def make_model(variant: Variant, key: Any) -> Any:

@@ -2,13 +2,16 @@
 
 from .low_rank import low_rank_drive
 from .orthonormal import orthonormal_columns
+from .recurrent_scale import recurrent_scale
 from .safe_math import safe_cosine, safe_norm, safe_sqrt, safe_std
 from .time_grid import check_dt, steps_between, steps_in, time_grid
+from .whole_number import whole_number
 
 __all__ = [
     "check_dt",
     "low_rank_drive",
     "orthonormal_columns",
+    "recurrent_scale",
     "safe_cosine",
     "safe_norm",
     "safe_sqrt",
@@ -16,4 +19,5 @@ __all__ = [
     "steps_between",
     "steps_in",
     "time_grid",
+    "whole_number",
 ]

@@ -7,14 +7,12 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ..kernels import low_rank_drive
+from ..kernels import low_rank_drive, recurrent_scale
 from .dynamics import Dynamics, fixed_field
 from .parameters import (
     RecurrentScale,
     as_recurrent_scale,
-    check_recurrent_scale,
     check_time_constant,
-    recurrent_scale,
 )
 
 
@@ -45,7 +43,7 @@ class GainModulatedRNN(Dynamics):
 
     def __check_init__(self):
         check_time_constant(tau=self.tau)
-        check_recurrent_scale(self.rec_scale)
+        recurrent_scale(self.rec_scale, 1)
 
     @property
     def n_inputs(self) -> int:

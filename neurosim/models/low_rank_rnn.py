@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ..kernels import low_rank_drive, orthonormal_columns
+from ..kernels import low_rank_drive, orthonormal_columns, recurrent_scale
 from .dynamics import Dynamics, fixed_field
 from .parameters import (
     Orthonormal,
@@ -17,10 +17,8 @@ from .parameters import (
     as_recurrent_scale,
     check_orthonormal,
     check_rank,
-    check_recurrent_scale,
     check_sizes,
     check_time_constant,
-    recurrent_scale,
 )
 
 
@@ -50,7 +48,7 @@ class LowRankRNN(Dynamics):
 
     def __check_init__(self):
         check_time_constant(tau=self.tau)
-        check_recurrent_scale(self.rec_scale)
+        recurrent_scale(self.rec_scale, 1)
         check_orthonormal(self.orthonormal_left, self.L)
 
     @classmethod

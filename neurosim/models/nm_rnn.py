@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from ..kernels import low_rank_drive, orthonormal_columns
+from ..kernels import low_rank_drive, orthonormal_columns, recurrent_scale
 from .dynamics import Dynamics, fixed_field
 from .parameters import (
     Orthonormal,
@@ -19,11 +19,9 @@ from .parameters import (
     as_recurrent_scale,
     check_orthonormal,
     check_rank,
-    check_recurrent_scale,
     check_sizes,
     check_stable,
     check_time_constant,
-    recurrent_scale,
 )
 
 
@@ -85,7 +83,7 @@ class NMRNN(Dynamics):
 
     def __check_init__(self):
         check_time_constant(tau_x=self.tau_x, tau_z=self.tau_z)
-        check_recurrent_scale(self.rec_scale)
+        recurrent_scale(self.rec_scale, 1)
         check_orthonormal(self.orthonormal_left, self.L)
         if self.update not in ("published", "lagged"):
             raise ValueError(f"update must be 'published' or 'lagged', got {self.update!r}.")

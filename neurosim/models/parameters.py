@@ -10,17 +10,6 @@ RecurrentScale = Literal["unit", "1/N", "1/sqrt(N)"] | float | int
 Orthonormal = Literal["positive", "lapack"] | None
 
 
-def recurrent_scale(rec_scale: RecurrentScale, n_units: int) -> float:
-    """The factor on the recurrent term: 1, 1/N, 1/sqrt(N), or the number given."""
-    if rec_scale == "unit":
-        return 1.0
-    if rec_scale == "1/N":
-        return 1.0 / n_units
-    if rec_scale == "1/sqrt(N)":
-        return n_units**-0.5
-    return float(rec_scale)
-
-
 def as_recurrent_scale(rec_scale: Any) -> Any:
     """A number as a Python float, so that it can be compared as part of a program; a name as it is.
 
@@ -30,16 +19,6 @@ def as_recurrent_scale(rec_scale: Any) -> Any:
         raise ValueError("rec_scale must be known when traced: scale the weights instead.")
     number = isinstance(rec_scale, (int, float, np.generic, np.ndarray, jax.Array))
     return float(rec_scale) if number and np.ndim(rec_scale) == 0 else rec_scale
-
-
-def check_recurrent_scale(rec_scale: Any) -> None:
-    """Refuse anything but "unit", "1/N", "1/sqrt(N)" or a finite number."""
-    named = isinstance(rec_scale, str) and rec_scale in ("unit", "1/N", "1/sqrt(N)")
-    number = isinstance(rec_scale, float) and np.isfinite(rec_scale)
-    if not (named or number):
-        raise ValueError(
-            f"rec_scale must be 'unit', '1/N', '1/sqrt(N)' or a number, got {rec_scale!r}."
-        )
 
 
 def check_sizes(**sizes: Any) -> None:

@@ -8,14 +8,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from ..kernels import recurrent_scale
 from .dynamics import Dynamics, fixed_field
 from .parameters import (
     RecurrentScale,
     as_recurrent_scale,
-    check_recurrent_scale,
     check_sizes,
     check_time_constant,
-    recurrent_scale,
 )
 
 
@@ -41,7 +40,7 @@ class VanillaRNN(Dynamics):
 
     def __check_init__(self):
         check_time_constant(tau=self.tau)
-        check_recurrent_scale(self.rec_scale)
+        recurrent_scale(self.rec_scale, 1)
 
     @classmethod
     def init(

@@ -5,12 +5,13 @@ known when a sampler is compiled. Converters let users write lists, integers and
 those that can fail are given the name of the field, for the error.
 """
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
 import numpy as np
+
+from ..kernels import whole_number
 
 
 def constant(default: Any, converter: Callable[[Any], Any] | None = None) -> Any:
@@ -27,16 +28,7 @@ def optional(converter: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 def integer(name: str) -> Callable[[Any], int]:
     """A converter to a whole number, from an integer of any kind."""
-
-    def convert(value: Any) -> int:
-        try:
-            return operator.index(value)
-        except TypeError:
-            raise ValueError(
-                f"{name} must be a whole number, given as an integer, got {value!r}."
-            ) from None
-
-    return convert
+    return lambda value: whole_number(value, name)
 
 
 def pair(name: str) -> Callable[[Any], tuple[float, float]]:

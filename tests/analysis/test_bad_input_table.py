@@ -193,7 +193,7 @@ TAKES = {
         lambda x: io.pseudo_population([(x, np.arange(12) % 2)], random_state=0),
         X,
     ),
-    "index_sum": (_call("index_sum"), SAMPLES),
+    "poincare_hopf_sum": (_call("poincare_hopf_sum"), SAMPLES),
     "read_epochs": (_io("read_epochs"), np.array([[0.0, 1], [2, 3]])),
     "from_xarray": (_xarray, X),
 }

@@ -9,7 +9,8 @@ import scipy.optimize
 
 from neurosim.analysis.fixed_points import find_fixed_points
 from neurosim.analysis.gain_theory import mean_field_overlap
-from neurosim.analysis.low_rank_fixed_points import index_sum, reduced_fixed_points
+from neurosim.analysis.low_rank_fixed_points import reduced_fixed_points
+from neurosim.analysis.poincare_hopf import poincare_hopf_sum
 from neurosim.analysis.low_rank_reduction import exact_reduction
 
 KEY = jax.random.key(0)
@@ -149,13 +150,13 @@ def test_indices_add_up_to_one(seed):
     L, R, B, s = network(seed)
     found = reduced_fixed_points(L, R, gains=s, B=B, input=np.array([0.2]), key=KEY)
     signs = np.sign(np.prod(-found.eigenvalues, axis=1).real)
-    assert np.sum(signs) == found.index_sum == 1
+    assert np.sum(signs) == poincare_hopf_sum(found.eigenvalues) == 1
     # A saddle of an odd number of units between two stable points.
     saddle = np.array([[-1, -1, -1], [1, -1, -1], [-1, -1, -1]], complex)
-    assert index_sum(saddle) == 1
-    assert index_sum(saddle[1:]) == 0
+    assert poincare_hopf_sum(saddle) == 1
+    assert poincare_hopf_sum(saddle[1:]) == 0
     # Without one of several points the sum is another.
-    assert index_sum(found.eigenvalues[1:]) == 1 - signs[0]
+    assert poincare_hopf_sum(found.eigenvalues[1:]) == 1 - signs[0]
 
 
 def test_gauges_move_kappa_and_leave_states_alone():

@@ -8,8 +8,8 @@ import pytest
 import scipy.linalg
 
 from neurosim import simulate
+from neurosim.kernels import recurrent_scale
 from neurosim.models import VanillaRNN
-from neurosim.models.parameters import check_recurrent_scale
 
 pytestmark = pytest.mark.usefixtures("double_precision")
 
@@ -81,6 +81,6 @@ def test_every_way_to_say_the_recurrent_scale():
         np.testing.assert_allclose(x, 0.09 + 0.1 * g * n * np.tanh(0.1), rtol=1e-5)
     for wrong in ("1/n", np.nan, None):
         with pytest.raises(ValueError, match="rec_scale must be"):
-            check_recurrent_scale(wrong)
+            recurrent_scale(wrong, 1)
     with pytest.raises(ValueError, match="rec_scale must be"):
         VanillaRNN.init(4, 1, 1, key=jax.random.key(0), rec_scale=np.nan)
