@@ -2,12 +2,11 @@
 
 import jax
 import jax.numpy as jnp
-import jaxtyping
 import numpy as np
 import pytest
+from scikit_learn_checks import assert_passes_the_checks_of_scikit_learn
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils import estimator_checks
 
 from neurosim.analysis.communication_subspace import ReducedRankRegression, reduced_rank_scores
 from neurosim.analysis.subspace_angles import principal_angles
@@ -165,23 +164,9 @@ def test_bad_input_is_refused():
         jax.jit(lambda X: ReducedRankRegression(2).fit(X, Y).coef_)(jnp.asarray(X))
 
 
-@pytest.mark.filterwarnings("ignore:Estimator ReducedRankRegression does not inherit")
-@pytest.mark.filterwarnings("ignore:SCIPY_ARRAY_API is not set")
-@pytest.mark.filterwarnings("ignore:pandas is not installed")
-@pytest.mark.filterwarnings("ignore:.*check_supervised_y_2d")
 def test_passes_the_checks_of_scikit_learn():
-    jaxtyping.config.update("jaxtyping_disable", True)
-    try:
-        results = estimator_checks.check_estimator(
-            ReducedRankRegression(),
-            on_skip=None,
-            expected_failed_checks={"check_supervised_y_2d": "a column is a target of one unit"},
-        )
-    finally:
-        jaxtyping.config.update("jaxtyping_disable", False)
-    others = {r["check_name"] for r in results if r["status"] != "passed"}
-    assert others <= {
-        "check_array_api_input",
-        "check_regressor_data_not_an_array",
-        "check_supervised_y_2d",
-    }
+    assert_passes_the_checks_of_scikit_learn(
+        ReducedRankRegression(),
+        but_for={"check_supervised_y_2d": "a column is a target of one unit"},
+        may_skip=["check_regressor_data_not_an_array"],
+    )

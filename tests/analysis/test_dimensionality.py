@@ -89,6 +89,22 @@ def test_effective_rank_lies_between_participation_ratio_and_rank():
         assert participation_ratio(X) <= effective_rank(X, kind="covariance") <= 6
 
 
+@pytest.mark.filterwarnings(r"ignore:\d+ neurons but only")
+@pytest.mark.parametrize(("n_samples", "n_neurons"), [(5, 8), (6, 40), (40, 3)])
+def test_rows_of_one_length_have_no_higher_rank(n_samples, n_neurons):
+    for seed in range(5):
+        X = np.random.default_rng(seed).normal(size=(n_samples, n_neurons))
+        found = effective_rank(X, kind="covariance", normalize_rows=True)
+        # Samples about their mean span one dimension less than there are of them.
+        assert 1 <= found <= min(n_neurons, n_samples - 1)
+    # Corners of a simplex, and corners of a cross: as high as can be.
+    simplex = np.eye(n_samples, n_samples + 2)
+    highest = effective_rank(simplex, kind="covariance", normalize_rows=True)
+    assert highest == pytest.approx(n_samples - 1)
+    cross = np.concatenate([np.eye(n_neurons), -np.eye(n_neurons)])
+    assert effective_rank(cross, kind="covariance", normalize_rows=True) == pytest.approx(n_neurons)
+
+
 def test_effective_rank_has_a_finite_gradient():
     X = jnp.asarray(np.random.default_rng(0).normal(size=(8, 3)), jnp.float32)
     assert jnp.isfinite(jax.grad(lambda X: effective_rank(X, kind="covariance"))(X)).all()

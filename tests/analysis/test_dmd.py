@@ -1,11 +1,10 @@
 import jax
 import jax.numpy as jnp
-import jaxtyping
 import numpy as np
 import pytest
+from scikit_learn_checks import ORDER_OF_TIME, assert_passes_the_checks_of_scikit_learn
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils import estimator_checks
 
 from neurosim.analysis.dmd import DMD
 
@@ -97,19 +96,8 @@ def test_jax_and_single_precision_input(double):
     assert clone(DMD(n_delays=4)).n_delays == 4
 
 
-@pytest.mark.filterwarnings("ignore:Estimator .* does not inherit")
-@pytest.mark.filterwarnings("ignore:SCIPY_ARRAY_API is not set")
 def test_passes_the_checks_of_scikit_learn_but_for_the_order_of_time():
-    jaxtyping.config.update("jaxtyping_disable", True)
-    try:
-        results = estimator_checks.check_estimator(DMD(), on_skip=None, on_fail=None)
-    finally:
-        jaxtyping.config.update("jaxtyping_disable", False)
-    failed = {r["check_name"] for r in results if r["status"] == "failed"}
-    assert failed == {
-        "check_methods_sample_order_invariance",
-        "check_methods_subset_invariance",
-    }
+    assert_passes_the_checks_of_scikit_learn(DMD(), but_for=ORDER_OF_TIME)
 
 
 def test_refusals():

@@ -2,12 +2,11 @@
 
 import jax
 import jax.numpy as jnp
-import jaxtyping
 import numpy as np
 import pytest
+from scikit_learn_checks import assert_passes_the_checks_of_scikit_learn
 from scipy.stats import multivariate_normal
 from sklearn import decomposition
-from sklearn.utils import estimator_checks
 
 from neurosim.analysis.factor_analysis import FactorAnalysis, factor_dimension
 
@@ -111,13 +110,5 @@ def test_bad_input_is_refused():
         jax.jit(lambda X: FactorAnalysis().fit(X).loadings_)(jnp.asarray(X))
 
 
-@pytest.mark.filterwarnings("ignore:Estimator FactorAnalysis does not inherit")
-@pytest.mark.filterwarnings("ignore:SCIPY_ARRAY_API is not set")
 def test_passes_the_checks_of_scikit_learn():
-    jaxtyping.config.update("jaxtyping_disable", True)
-    try:
-        results = estimator_checks.check_estimator(FactorAnalysis(), on_skip=None)
-    finally:
-        jaxtyping.config.update("jaxtyping_disable", False)
-    skipped = [r["check_name"] for r in results if r["status"] != "passed"]
-    assert skipped in ([], ["check_array_api_input"])
+    assert_passes_the_checks_of_scikit_learn(FactorAnalysis())

@@ -82,6 +82,17 @@ def test_map_of_one_tanh_unit(w, point, slope):
     np.testing.assert_array_equal(found.stable[order], [True, False, True])
 
 
+@pytest.mark.parametrize("w", [0.5, 1.0])
+def test_map_of_one_tanh_unit_of_a_weak_weight_has_the_origin_alone(w):
+    with jax.enable_x64(True):
+        found = find_fixed_points(lambda x: jnp.tanh(w * x), np.linspace(-1.5, 1.5, 20), kind="map")
+    # At w = 1 the origin is a root of third order, found to the cube root of the precision.
+    np.testing.assert_allclose(found.points, [0], atol=1e-9 if w < 1 else 1e-3)
+    np.testing.assert_allclose(found.jacobians, [[[w]]], atol=1e-6)
+    assert not found.continuous.any()
+    assert found.n_starts.tolist() == [20]
+
+
 def test_lstm_with_zero_weights_as_a_pytree(precision):
     """Gates are sigmoid(0) = 1/2 and the candidate is tanh(1), whatever the state."""
 

@@ -57,6 +57,21 @@ def test_steady_state_of_a_scalar():
     assert shifted.means[-1, 0] == pytest.approx(0.59740729, abs=5e-9)
 
 
+@pytest.mark.parametrize(
+    ("a", "q", "r"), [(0.9, 1.0, 1.0), (0.5, 0.3, 2.0), (-0.7, 2.0, 0.1), (1.3, 0.2, 1.0)]
+)
+def test_steady_state_in_closed_form(a, q, r):
+    """The root of P = a^2 P r / (P + r) + q, also where the latent grows."""
+    system = SCALAR._replace(
+        transition=[[a]], transition_noise=[[q]], observation_noise=[r], initial_covariance=[[5.0]]
+    )
+    found = kalman_filter(np.zeros((200, 1)), system)
+    half = a**2 * r + q - r
+    P = (half + np.sqrt(half**2 + 4 * q * r)) / 2
+    assert found.predicted_covariances[-1, 0, 0] == pytest.approx(P, rel=1e-12)
+    assert found.covariances[-1, 0, 0] == pytest.approx(P * r / (P + r), rel=1e-12)
+
+
 def test_log_likelihood_of_a_scalar():
     assert kalman_filter(Y, SCALAR).log_likelihoods == pytest.approx([-7.2971089186], abs=1e-10)
     _, _, mean, cov, _ = dense(SCALAR, 5)

@@ -1,10 +1,9 @@
 import jax
 import jax.numpy as jnp
-import jaxtyping
 import numpy as np
 import pytest
+from scikit_learn_checks import ORDER_OF_TIME, assert_passes_the_checks_of_scikit_learn
 from sklearn.base import clone
-from sklearn.utils import estimator_checks
 
 from neurosim.analysis.kalman import kalman_filter
 from neurosim.analysis.linear_dynamical_system import LinearDynamicalSystem
@@ -139,21 +138,10 @@ def test_jax_input_and_single_precision(double):
     assert model.fit(X.astype(np.float32)).system_.transition.dtype == np.float64
 
 
-@pytest.mark.filterwarnings("ignore:Estimator .* does not inherit")
-@pytest.mark.filterwarnings("ignore:SCIPY_ARRAY_API is not set")
 def test_passes_the_checks_of_scikit_learn_but_for_the_order_of_time():
-    jaxtyping.config.update("jaxtyping_disable", True)
-    try:
-        results = estimator_checks.check_estimator(
-            LinearDynamicalSystem(max_iterations=3), on_skip=None, on_fail=None
-        )
-    finally:
-        jaxtyping.config.update("jaxtyping_disable", False)
-    failed = {r["check_name"] for r in results if r["status"] == "failed"}
-    assert failed == {
-        "check_methods_sample_order_invariance",
-        "check_methods_subset_invariance",
-    }
+    assert_passes_the_checks_of_scikit_learn(
+        LinearDynamicalSystem(max_iterations=3), but_for=ORDER_OF_TIME
+    )
 
 
 def test_refusals():

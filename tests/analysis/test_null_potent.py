@@ -2,10 +2,9 @@
 
 import jax
 import jax.numpy as jnp
-import jaxtyping
 import numpy as np
 import pytest
-from sklearn.utils import estimator_checks
+from scikit_learn_checks import assert_passes_the_checks_of_scikit_learn
 
 from neurosim.analysis.null_potent import NullPotent
 from neurosim.analysis.subspace_angles import principal_angles
@@ -105,13 +104,5 @@ def test_bad_input_is_refused():
         jax.jit(lambda X: NullPotent(2).fit(X, M).weights_)(jnp.asarray(X))
 
 
-@pytest.mark.filterwarnings("ignore:Estimator NullPotent does not inherit")
-@pytest.mark.filterwarnings("ignore:SCIPY_ARRAY_API is not set")
 def test_passes_the_checks_of_scikit_learn():
-    jaxtyping.config.update("jaxtyping_disable", True)
-    try:
-        results = estimator_checks.check_estimator(NullPotent(), on_skip=None)
-    finally:
-        jaxtyping.config.update("jaxtyping_disable", False)
-    skipped = [r["check_name"] for r in results if r["status"] != "passed"]
-    assert skipped in ([], ["check_array_api_input"])
+    assert_passes_the_checks_of_scikit_learn(NullPotent())

@@ -1,13 +1,12 @@
 import jax
 import jax.numpy as jnp
-import jaxtyping
 import numpy as np
 import pytest
+from scikit_learn_checks import assert_passes_the_checks_of_scikit_learn, unchecked_signatures
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import estimator_checks
 
 from neurosim.analysis import PCA, explained_variance, principal_axes
 
@@ -225,22 +224,12 @@ def test_bad_arguments_are_refused():
         explained_variance(X, PCA(2).fit(X).components_)
 
 
-@pytest.fixture
-def unchecked_signatures():
-    """Leaves refusing to the functions themselves, as for users, who have no type checker."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
-
-
-@pytest.mark.usefixtures("unchecked_signatures")
 @pytest.mark.parametrize("n", [2.0, 1.0, 0.0, -0.5, np.nan, "mle"])
 def test_numbers_of_components_are_whole(n):
     X = np.random.default_rng(0).normal(size=(20, 4))
     for fit in (lambda: PCA(n).fit(X), lambda: principal_axes(X, n_components=n)):
-        with pytest.raises(
-            ValueError, match=f"n_components must be a whole number, a fraction.*{n!r}"
-        ):
+        message = f"n_components must be a whole number, a fraction.*{n!r}"
+        with unchecked_signatures(), pytest.raises(ValueError, match=message):
             fit()
     assert PCA(np.int64(2)).fit(X).components_.shape == (2, 4)
 
@@ -281,15 +270,9 @@ def test_is_an_estimator_to_scikit_learn():
         pca.set_params(whiten=True)
 
 
-@pytest.mark.usefixtures("unchecked_signatures")
 @pytest.mark.parametrize("pca", [PCA(), PCA(2), PCA(0.9)])
-@pytest.mark.filterwarnings("ignore:Estimator PCA does not inherit")
-@pytest.mark.filterwarnings("ignore:SCIPY_ARRAY_API is not set")
 def test_passes_the_checks_of_scikit_learn(pca):
-    results = estimator_checks.check_estimator(pca, on_skip=None)
-    assert len(results) > 40
-    skipped = [r["check_name"] for r in results if r["status"] != "passed"]
-    assert skipped in ([], ["check_array_api_input"])
+    assert_passes_the_checks_of_scikit_learn(pca)
 
 
 def test_searches_over_trials():

@@ -75,6 +75,13 @@ def test_anti_responses_on_a_pro_task_are_wrong():
     assert anti.sum() == 0
     near = angle + RNG.uniform(-0.2, 0.2, 1000)
     assert responses_correct(fixation, near, right_angle=angle, respond=True).all()
+    # The arctangent of a quotient parts those on two sides of its jump: .1 of pi, on average.
+    rng = np.random.default_rng(1)
+    angle, off = rng.uniform(0, 2 * np.pi, 100_000), rng.uniform(-0.2, 0.2, 100_000)
+    folded = [np.arctan(np.tan(x)) for x in (angle, angle + off)]
+    share = np.mean(np.abs(folded[0] - folded[1]) < np.pi / 10)
+    assert share == pytest.approx(0.968, abs=4 * 0.18 / 100_000**0.5)
+    assert responses_correct(np.zeros(100_000), angle + off, right_angle=angle, respond=True).all()
     # Either side of the wrap.
     assert responses_correct(0.0, 3.1, right_angle=-3.1, respond=True)
 

@@ -148,6 +148,16 @@ def test_multitask_networks_run(tmp_path):
             assert 0 <= way["after"][0] <= 1
 
 
+CONTEXT_WEIGHTS = {"nm_rnn": "B_z", "low_rank": "B", "vanilla": "B", "lstm": "W_in"}
+TRAINED = {
+    ("nm_rnn", "z"): {"W_z", "B_z", "A_z", "b_z"},
+    ("nm_rnn", "inputs"): {"B_x", "B_z"},
+    ("low_rank", "inputs"): {"B"},
+    ("vanilla", "inputs"): {"B"},
+    ("lstm", "inputs"): {"W_in"},
+}
+
+
 def test_multitask_transfer_changes_only_what_it_may(tmp_path):
     key = jax.random.key(0)
     channels = Channels(3, 3, 3)
@@ -159,6 +169,10 @@ def test_multitask_transfer_changes_only_what_it_may(tmp_path):
         model = make_model(VARIANTS[name], channels, key)
         wide = add_context(kind, model)
         assert wide.n_inputs == model.n_inputs + 1
+        # Its weights start at .1, and the others where they were.
+        before, after = (np.asarray(getattr(m, CONTEXT_WEIGHTS[kind])) for m in (model, wide))
+        np.testing.assert_array_equal(after[:, :-1], before)
+        np.testing.assert_array_equal(after[:, -1], np.full(len(after), 0.1, after.dtype))
         # A silent new channel changes nothing.
         silent = trials.inputs.at[..., -1].set(0)
         np.testing.assert_allclose(
@@ -167,7 +181,7 @@ def test_multitask_transfer_changes_only_what_it_may(tmp_path):
             rtol=1e-5,
             atol=1e-6,
         )
-        for _, leaves in TRANSFERS[kind].values():
+        for way, (_, leaves) in TRANSFERS[kind].items():
             trained = fit(
                 wide, trials, optimizer=optax.adam(1e-2), steps=2, key=key, dt=10.0,
                 trainable=leaves, progress=False,
@@ -177,6 +191,12 @@ def test_multitask_transfer_changes_only_what_it_may(tmp_path):
                 if not eqx.is_array(before):
                     continue
                 assert (id(before) in chosen) != bool(np.array_equal(before, after))
+            changed = {
+                field.name
+                for field in dataclasses.fields(wide)
+                if not eqx.tree_equal(getattr(wide, field.name), getattr(trained, field.name))
+            }
+            assert changed == TRAINED[kind, way]
 
 
 def test_flip_flop_keeps_its_memories_at_the_corners(tmp_path):

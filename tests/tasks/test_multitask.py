@@ -119,6 +119,7 @@ def test_published_sizes():
     assert (yang.n_inputs, yang.n_outputs, yang.n_sensory, len(yang.tasks)) == (85, 33, 65, 20)
     assert (driscoll.n_inputs, driscoll.n_outputs, len(driscoll.tasks)) == (20, 3, 15)
     assert (four.n_inputs, four.n_outputs, four.n_steps) == (6, 3, 100)
+    assert four.fixation_target == 0.8
     assert four.tasks == four.contexts == ("delay_pro", "delay_anti", "memory_pro")
     # sigma_x sqrt(2 / alpha), with sigma_x 0.01 and alpha 20 / 100.
     assert yang.input_noise == driscoll.input_noise == pytest.approx(0.01 * 10**0.5)

@@ -143,6 +143,7 @@ def test_rescaled_trials_fill_the_grid_and_keep_their_proportions():
     # The extremes of a ratio of phases do not change when a trial is stretched.
     for which, ratio, low, high in (
         (delay, (go - on) / on, 0.2 / 0.7, 1.5 / 0.3),
+        (delay, (1000 - go) / on, 0.3 / 0.7, 0.7 / 0.3),
         (memory, (off - on) / on, 0.2 / 0.7, 1.6 / 0.3),
         (memory, (go - off) / on, 0.2 / 0.7, 1.6 / 0.3),
         (memory, (1000 - go) / on, 0.3 / 0.7, 0.7 / 0.3),

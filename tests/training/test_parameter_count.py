@@ -1,5 +1,7 @@
 """Numbers of parameters of the published networks."""
 
+import dataclasses
+
 import jax
 import pytest
 
@@ -41,6 +43,9 @@ def test_element_finder_baselines():
     assert parameter_count(LSTM.init(10, 1, 1, key=KEY)) == 490
     low_rank = LowRankRNN.init(30, 8, 1, 1, key=KEY, scheme="eft", orthonormal_left=None)
     assert parameter_count(low_rank) == 540
+    # Without an offset: 21 x 21, and 21 each for input and readout.
+    vanilla = dataclasses.replace(VanillaRNN.init(21, 1, 1, key=KEY), d=None)
+    assert parameter_count(vanilla) == 483
 
 
 def test_match_width_comes_nearest():
