@@ -68,13 +68,11 @@ def _terms(model, noise, key, start, length, source, state):
     return diffrax.MultiTerm(term, NoiseTerm(amplitude, increments(state)))
 
 
-def walk_fixed_grid(model, source, start, noise, key, solver, adjoint, segments, grid):
-    """One trial by fixed steps: what is saved, and the last state."""
-    dtype = float_dtype(start)
+def step_of_grid(model, source, noise, key, solver, segments, grid, dtype):
+    """One trial's way over one part of the grid: `(state, (part, held input)) -> state`."""
     substeps, implicit = grid.substeps, isinstance(solver, diffrax.AbstractImplicitSolver)
-    samples = source if eqx.is_array(source) else None
 
-    def interval(state, x):
+    def advance(state, x):
         segment, u = x
         h = (grid.dt if segment.length is None else segment.length) / substeps
         begin = 0.0
@@ -109,7 +107,19 @@ def walk_fixed_grid(model, source, start, noise, key, solver, adjoint, segments,
         carry, _ = substep((state, None), 0)
         if substeps > 1:
             carry, _ = jax.lax.scan(substep, carry, jnp.arange(1, substeps))
-        state = carry[0]
+        return carry[0]
+
+    return advance
+
+
+def walk_fixed_grid(model, source, start, noise, key, solver, adjoint, segments, grid):
+    """One trial by fixed steps: what is saved, and the last state."""
+    samples = source if eqx.is_array(source) else None
+    dtype = float_dtype(start)
+    advance = step_of_grid(model, source, noise, key, solver, segments, grid, dtype)
+
+    def interval(state, x):
+        state = advance(state, x)
         kept = (None, None) if grid.save == "final" else keep(model, state, grid.save)
         return state, kept
 

@@ -1,5 +1,6 @@
 """How a run is walked and what is kept of it."""
 
+import dataclasses
 from typing import Any
 
 import equinox as eqx
@@ -14,6 +15,10 @@ class Grid(eqx.Module):
     substeps: int = eqx.field(static=True)
     max_steps: int = eqx.field(static=True)
     save: str = eqx.field(static=True)
+
+    def keeping(self, save: str) -> "Grid":
+        """The same grid with something else kept."""
+        return dataclasses.replace(self, save=save)
 
 
 def keep(model: Any, state: Any, save: str) -> tuple[Any, Any]:

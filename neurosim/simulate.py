@@ -11,15 +11,9 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from .adaptive_run import walk_adaptively
-from .fixed_grid import for_fixed_grid, walk_fixed_grid
-from .grid import Grid, float_dtype
-from .inputs import Input, as_input
-from .kernels import check_dt, steps_between
-from .models import Dynamics, HasDiffusion, HasPrepared, HasStep, HasTimeConstants
-from .models.parameters import check_stable
-from .published_step import PublishedStep
-from .segments import lay_out
-from .simulate_checks import check_discrete, check_finite, check_model, check_options
+from .fixed_grid import walk_fixed_grid
+from .models import Dynamics
+from .run_layout import checked_model, prepare_run
 from .trajectory import Trajectory, divergence_of
 
 Save = Literal["both", "states", "outputs", "final"]
@@ -92,205 +86,69 @@ def simulate(
     trajectory.outputs  # (batch, time, output)
     ```
     """
-    dt = check_dt(dt)
-    adaptive = stepsize_controller is not None
-    check_options(model, solver, substeps, stepsize_controller, adjoint, noise, key, save)
-    start = model.initial_state() if initial_state is None else initial_state
-    reference = jax.tree.map(_as_float, jax.eval_shape(model.initial_state))
-    dtype = float_dtype(reference)
-    signal: Any
-    if inputs is None or eqx.is_array_like(inputs) or isinstance(inputs, list):
-        signal, n_steps = _sampled(model, inputs, dt=dt, t0=t0, t1=t1, dtype=dtype)
-        if np.size(breakpoints):
-            raise ValueError("breakpoints belong to inputs that are functions of time.")
-    else:
-        signal = _signal(inputs, breakpoints, float(t0))
-        n_steps = _span(dt, t0, t1)
-    batch, input_axis, state_axis = _batch(reference, signal, start, batch_size)
-    start = jax.tree.map(lambda x, r: jnp.asarray(x, r.dtype), start, reference)
-    check_finite(start)
-    if solver is None:
-        published = isinstance(model, HasStep) and not adaptive
-        solver = PublishedStep() if published else diffrax.Tsit5() if adaptive else diffrax.Euler()
-    if isinstance(solver, (PublishedStep, diffrax.Euler)) and isinstance(model, HasTimeConstants):
-        check_stable(dt / substeps, **model.time_constants)
-    if not adaptive:
-        solver = for_fixed_grid(solver, adjoint, dtype)
-    if isinstance(noise, (int, float)) and noise == 0:
-        noise = None
-        key = None
-    # Arrays, so that another amplitude is not another program.
-    noise = jax.tree.map(lambda x: jnp.asarray(x, dtype), noise)
-    if noise is None and not isinstance(model, HasDiffusion):
-        key = None
-    grid = Grid(dt, int(substeps), max_steps, save)
-    segments = lay_out(signal, n_steps, dt, float(t0), dtype)
-    if isinstance(solver, PublishedStep):
-        check_discrete(model, int(substeps), split=segments.last is not None)
-    ranks = tuple(len(leaf.shape) for leaf in jax.tree.leaves(reference))
-    axes = (input_axis, state_axis)
+    prepared = prepare_run(
+        model, inputs, dt=dt, t0=t0, t1=t1, breakpoints=breakpoints, batch_size=batch_size,
+        initial_state=initial_state, solver=solver, substeps=substeps,
+        stepsize_controller=stepsize_controller, adjoint=adjoint, max_steps=max_steps,
+        noise=noise, key=key, save=save,
+    )  # fmt: skip
 
-    def run(grid):
-        saved, ok, exhausted = _run(
-            model, signal, start, noise, key, solver, stepsize_controller, adjoint, segments,
-            grid, batch, axes,
-        )  # fmt: skip
+    def run(prepared):
+        saved, ok, exhausted = _run(model, prepared)
         return Trajectory(
-            *saved, dt=dt, t0=float(t0), n_steps=n_steps, state_ranks=ranks,
-            batched=batch is not None, final_only=grid.save == "final",
+            *saved, dt=prepared.grid.dt, t0=float(t0), n_steps=prepared.n_steps,
+            state_ranks=tuple(len(leaf.shape) for leaf in jax.tree.leaves(prepared.reference)),
+            batched=prepared.batch is not None, final_only=prepared.grid.save == "final",
         ), ok, exhausted  # fmt: skip
 
-    trajectory, ok, exhausted = run(grid)
+    trajectory, ok, exhausted = run(prepared)
     if throw and not isinstance(ok, jax.core.Tracer) and not np.all(np.asarray(ok)):
         every_state = trajectory
         if save != "both":
-            every_state, *_ = run(Grid(dt, int(substeps), max_steps, "both"))
+            every_state, *_ = run(prepared._replace(grid=prepared.grid.keeping("both")))
         raise divergence_of(
             trajectory, every_state, np.atleast_1d(ok), np.atleast_1d(exhausted), max_steps
         )
     return trajectory
 
 
-def _as_float(leaf: jax.ShapeDtypeStruct) -> jax.ShapeDtypeStruct:
-    """Whole numbers as floats: a state written as `jnp.array([0, 0])` means to move."""
-    whole = np.issubdtype(leaf.dtype, np.integer) or leaf.dtype == bool
-    return jax.ShapeDtypeStruct(leaf.shape, jnp.result_type(float)) if whole else leaf
-
-
-def _signal(inputs: Any, breakpoints: Any, t0: float) -> Input:
-    """The input as a function of the time since the start of the run.
-
-    Local times are short: float32 cannot tell 4096 from 4096.0001.
-    """
-    if isinstance(inputs, Input):
-        return as_input(inputs.shifted(-t0), np.asarray(breakpoints, float) - t0)
-    return as_input(inputs, breakpoints).shifted(-t0)
-
-
-def _span(dt: float, t0: Any, t1: Any) -> int:
-    if t1 is None:
-        raise ValueError("without sampled inputs the end of the run is needed: pass t1=.")
-    if not float(t1) > float(t0):
-        raise ValueError(f"t1 = {t1} must come after t0 = {t0}.")
-    return steps_between(float(t0), float(t1), dt)
-
-
-def _sampled(model, inputs, *, dt, t0, t1, dtype) -> tuple[Any, int]:
-    n_inputs = getattr(model, "n_inputs", None)
-    if inputs is None:
-        n_steps = _span(dt, t0, t1)
-        return (None if n_inputs is None else jnp.zeros((n_steps, n_inputs), dtype)), n_steps
-    if isinstance(inputs, list) and any(isinstance(one, Input) for one in inputs):
-        raise ValueError(
-            "one Input serves all trials; for inputs that differ between trials sample them on "
-            "the grid: (batch, time, channel)."
-        )
-    values = jnp.asarray(inputs)
-    if values.ndim not in (2, 3):
-        raise ValueError(
-            f"inputs must be (time, channel) or (batch, time, channel), got shape {values.shape}."
-        )
-    if 0 in values.shape[:-1]:
-        what = "batch" if values.ndim == 3 and values.shape[0] == 0 else "time axis"
-        raise ValueError(f"inputs have an empty {what}: shape {values.shape}.")
-    if n_inputs is not None and values.shape[-1] != n_inputs:
-        raise ValueError(
-            f"inputs have {values.shape[-1]} channels, but {type(model).__name__} takes {n_inputs}."
-        )
-    if not isinstance(values, jax.core.Tracer):
-        bad = np.argwhere(~np.isfinite(np.asarray(values)))
-        if bad.size:
-            names = ("trial", "time index", "channel")[-values.ndim :]
-            where = ", ".join(f"{name} {i}" for name, i in zip(names, bad[0]))
-            raise ValueError(f"inputs must be finite, got {len(bad)} bad values, first at {where}.")
-    n_steps = int(values.shape[-2])
-    if t1 is not None and _span(dt, t0, t1) != n_steps:
-        raise ValueError(
-            f"inputs have {n_steps} samples, but t0 = {t0} to t1 = {t1} is "
-            f"{_span(dt, t0, t1)} steps of dt = {dt}."
-        )
-    return values.astype(dtype), n_steps
-
-
-def _batch(reference, signal, start, batch_size) -> tuple[int | None, int | None, int | None]:
-    """The size of the batch, if any, and the batch axes of the inputs and of the states."""
-    if jax.tree.structure(start) != jax.tree.structure(reference):
-        raise ValueError(
-            f"initial_state has the structure {jax.tree.structure(start)}, the model's state has "
-            f"{jax.tree.structure(reference)}."
-        )
-    shapes = [np.shape(x) for x in jax.tree.leaves(start)]
-    wanted = [x.shape for x in jax.tree.leaves(reference)]
-    sizes: dict[str, int] = {}
-    if shapes != wanted:
-        leading = {s[0] for s, w in zip(shapes, wanted) if s[1:] == w and len(s) == len(w) + 1}
-        batched = [s[1:] == w and len(s) == len(w) + 1 for s, w in zip(shapes, wanted)]
-        if not all(batched) or len(leading) != 1:
-            raise ValueError(
-                f"initial_state has leaves of shapes {shapes}; the model needs {wanted}, with or "
-                "without one leading batch axis."
-            )
-        sizes["initial_state"] = leading.pop()
-    state_axis = 0 if sizes else None
-    input_axis = None
-    if eqx.is_array(signal) and signal.ndim == 3:
-        sizes["inputs"], input_axis = int(signal.shape[0]), 0
-    if batch_size is not None:
-        sizes["batch_size"] = int(batch_size)
-    if len(set(sizes.values())) > 1:
-        said = ", ".join(f"{name} says {n}" for name, n in sizes.items())
-        raise ValueError(f"the number of trials is not clear: {said}.")
-    batch = next(iter(sizes.values()), None)
-    if batch is not None and batch < 1:
-        raise ValueError(f"a batch needs at least one trial, got {batch}.")
-    return batch, input_axis, state_axis
-
-
 @eqx.filter_jit
-def _run(
-    model,
-    signal,
-    start,
-    noise,
-    key,
-    solver,
-    controller,
-    adjoint,
-    segments,
-    grid,
-    batch,
-    axes,
-):
-    input_axis, state_axis = axes
-    samples = signal if eqx.is_array(signal) else None
-    one_state = start if state_axis is None else jax.tree.map(lambda x: x[0], start)
-    if isinstance(signal, Input):
-        one_input = jax.eval_shape(signal, jnp.zeros((), float_dtype(one_state)))
-    else:
-        one_input = None if samples is None else samples[(0,) * (samples.ndim - 1)]
-    # While tracing, so it costs nothing from the second run on.
-    check_model(model, one_state, one_input)
-    if isinstance(model, HasPrepared):
-        model = model.prepared()
+def _run(model, run):
+    samples, model = checked_model(model, run)
 
     def trial(samples, state, index):
-        trial_key = None if key is None else jax.random.fold_in(key, index)
-        source = signal if samples is None else samples
-        if controller is None:
+        key = None if run.key is None else jax.random.fold_in(run.key, index)
+        source = run.signal if samples is None else samples
+        if run.controller is None:
             saved, final = walk_fixed_grid(
-                model, source, state, noise, trial_key, solver, adjoint, segments, grid
+                model,
+                source,
+                state,
+                run.noise,
+                key,
+                run.solver,
+                run.adjoint,
+                run.segments,
+                run.grid,
             )
             exhausted = jnp.asarray(False)
         else:
             saved, final, exhausted = walk_adaptively(
-                model, source, state, solver, controller, adjoint, segments, grid
+                model,
+                source,
+                state,
+                run.solver,
+                run.controller,
+                run.adjoint,
+                run.segments,
+                run.grid,
             )
         watched = (final, saved[1])
         numbers = [x for x in jax.tree.leaves(watched) if eqx.is_inexact_array(x)]
         finite = [jnp.all(jnp.isfinite(x)) for x in numbers]
         return saved, jnp.all(jnp.stack(finite)), exhausted
 
-    if batch is None:
-        return trial(samples, start, 0)
-    mapped = jax.vmap(trial, in_axes=(input_axis, state_axis, 0))
-    return mapped(samples, start, jnp.arange(batch))
+    if run.batch is None:
+        return trial(samples, run.start, 0)
+    mapped = jax.vmap(trial, in_axes=(run.input_axis, run.state_axis, 0))
+    return mapped(samples, run.start, jnp.arange(run.batch))

@@ -2,6 +2,14 @@
 
 from .abstraction import CCGP, ParallelismScore, ccgp, parallelism_score
 from .activity import ActivityLike
+from .adaptive_kalman import (
+    FilteredSignal,
+    ReferenceErrors,
+    context_kalman_filter,
+    random_context_filter,
+    reference_errors,
+    stationary_filter_error,
+)
 from .attractor_scores import LineScore, RingScore, line_score, ring_score
 from .autocorrelation import autocorrelation, autocorrelation_time
 from .bi_cross_validation import BiCrossValidation, bi_cross_validation
@@ -96,6 +104,7 @@ from .noise_precision import NoisePrecision, noise_precision
 from .null_potent import NullPotent, TuningRatio
 from .pca import PCA, PrincipalAxes, explained_variance, principal_axes
 from .persistent_homology import RingPersistence, ring_persistence
+from .poincare_hopf import poincare_hopf_sum
 from .procrustes import procrustes_distance
 from .rdm import RDM, rdm
 from .resampling import (
@@ -138,15 +147,20 @@ from .task_metrics import (
     ramp_crossing_times,
 )
 
-from .poincare_hopf import poincare_hopf_sum
-
 __all__ = [
+    "CCGP",
+    "DMD",
+    "DPCA",
+    "JPCA",
+    "PCA",
+    "RDM",
+    "SVCCA",
+    "TDR",
     "Accuracy",
     "ActivityLike",
     "AlignedTrials",
     "BiCrossValidation",
     "CCAShuffleLevel",
-    "CCGP",
     "CanonicalCorrelations",
     "CrossTemporalDecoding",
     "CrossTemporalRegression",
@@ -154,21 +168,19 @@ __all__ = [
     "CrossValidatedPCA",
     "CrossValidatedShapeDistance",
     "CrossValidatedSpectrum",
-    "DMD",
-    "DPCA",
     "DPCASignificance",
     "DimensionTest",
     "DynamicalSimilarity",
     "Estimator",
     "FactorAnalysis",
     "FactorDimension",
+    "FilteredSignal",
     "FilteredStates",
     "FixedPoints",
     "Fold",
     "GainAblation",
     "GroupedError",
     "IntervalScaling",
-    "JPCA",
     "JacobianSpectrum",
     "LineScore",
     "LinearDynamicalSystem",
@@ -187,17 +199,15 @@ __all__ = [
     "NullPotent",
     "OutputComponents",
     "Overlaps",
-    "PCA",
     "ParallelismScore",
     "PrincipalAxes",
-    "RDM",
     "RankScores",
     "ReducedRankRegression",
+    "ReferenceErrors",
     "RingPersistence",
     "RingScore",
     "RotationPlanes",
     "RotationTest",
-    "SVCCA",
     "ShapeDistanceFloor",
     "ShapeMetric",
     "SharedSubspace",
@@ -207,7 +217,6 @@ __all__ = [
     "SoftNormalizer",
     "SpanCoordinates",
     "StatePairs",
-    "TDR",
     "TuningRatio",
     "ablate_gains",
     "accuracy_by_label",
@@ -229,6 +238,7 @@ __all__ = [
     "circular_shifts",
     "cka",
     "compare_rdms",
+    "context_kalman_filter",
     "cross_temporal_decode",
     "cross_temporal_regress",
     "cross_validated_cca",
@@ -287,11 +297,13 @@ __all__ = [
     "project_modes",
     "project_on_span",
     "ramp_crossing_times",
+    "random_context_filter",
     "rdm",
     "rdm_shuffle_test",
     "reconstruct_states",
     "reduced_fixed_points",
     "reduced_rank_scores",
+    "reference_errors",
     "required_gain",
     "required_gain_discrete",
     "responses_correct",
@@ -307,6 +319,7 @@ __all__ = [
     "shuffle_test",
     "shuffle_trials_per_unit",
     "state_pairs",
+    "stationary_filter_error",
     "subspace_distance",
     "svcca",
     "tangling",

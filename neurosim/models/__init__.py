@@ -1,5 +1,6 @@
 """Published circuits as Equinox modules."""
 
+from .bottleneck_rnn import BottleneckRNN
 from .dynamics import (
     Dynamics,
     HasDiffusion,
@@ -11,6 +12,8 @@ from .dynamics import (
 )
 from .gain_modulated_rnn import GainModulatedRNN
 from .gated_rnn import GRU, LSTM, LSTMState
+from .leaky_rnn import LeakyRNN
+from .linear_map import LinearMap
 from .low_rank_rnn import LowRankRNN
 from .nm_rnn import NMRNN, NMRNNState, clamp_gains
 from .vanilla_rnn import VanillaRNN
@@ -19,6 +22,7 @@ __all__ = [
     "GRU",
     "LSTM",
     "NMRNN",
+    "BottleneckRNN",
     "Dynamics",
     "GainModulatedRNN",
     "HasDiffusion",
@@ -26,6 +30,8 @@ __all__ = [
     "HasStep",
     "HasTimeConstants",
     "LSTMState",
+    "LeakyRNN",
+    "LinearMap",
     "LowRankRNN",
     "NMRNNState",
     "VanillaRNN",

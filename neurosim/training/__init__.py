@@ -13,26 +13,48 @@ from .divergence import TrainingDiverged
 from .environment import environment
 from .fit import FitResult, fit
 from .fit_ensemble import EnsembleResult, fit_ensemble, member_keys
+from .levenberg_marquardt import LevenbergMarquardt
 from .load_model import load_model
 from .losses import (
     activity_loss,
+    bernoulli_nll,
     masked_mse,
     masked_sse,
     mean_squared_error,
     pattern_mismatch,
+    poisson_nll,
     rate_fluctuation,
     rate_norm,
     rate_power,
+    softmax_cross_entropy,
+    squared_error_per_trial,
     sum_squared_error,
     weighted_sum,
 )
+from .marked_loss import MarkedLoss, mark, no_loss, sketch_marked
 from .parameter_count import match_width, parameter_count
+from .recurrence import Recurrence
 from .run_lock import hold_run_lock, is_locked
+from .sketch import Sketch, sketch, sketch_scan
+from .sketch_solver import SketchStep, combine_tangents, gram_matrix, orthonormalise, solve_sketch
+from .sofo import SOFO
+from .sofo_direction import sofo_direction, value_and_direction
+from .sofo_state import SOFOInfo, SOFOState
 from .stages import Stage, staged
+from .stepwise_loss import stepwise
+from .tangent_samplers import (
+    GaussianTangents,
+    IdentityTangents,
+    PerLeafTangents,
+    RademacherTangents,
+    RankOneTangents,
+    TangentSampler,
+)
 from .trainable import trainable_leaves
 from .update_rule import Objective, OptaxRule, UpdateInfo, UpdateRule
 
 __all__ = [
+    "SOFO",
     "Checkpoint",
     "CheckpointError",
     "ConnectivityMask",
@@ -41,36 +63,65 @@ __all__ = [
     "EnsembleResult",
     "FitResult",
     "FrozenEntries",
+    "GaussianTangents",
+    "IdentityTangents",
+    "LevenbergMarquardt",
+    "MarkedLoss",
     "NonNegative",
     "Objective",
     "OptaxRule",
+    "PerLeafTangents",
+    "RademacherTangents",
+    "RankOneTangents",
+    "Recurrence",
+    "SOFOInfo",
+    "SOFOState",
+    "Sketch",
+    "SketchStep",
     "Stage",
+    "TangentSampler",
     "TrainingDiverged",
     "UpdateInfo",
     "UpdateRule",
     "activity_loss",
+    "bernoulli_nll",
+    "combine_tangents",
     "environment",
     "fit",
     "fit_ensemble",
+    "gram_matrix",
     "hold_run_lock",
     "is_locked",
     "load_checkpoint",
     "load_model",
+    "mark",
     "masked_mse",
     "masked_sse",
     "match_width",
     "mean_squared_error",
     "member_keys",
+    "no_loss",
+    "orthonormalise",
     "parameter_count",
     "pattern_mismatch",
+    "poisson_nll",
     "rate_fluctuation",
     "rate_norm",
     "rate_power",
     "read_checkpoint_header",
     "save_checkpoint",
+    "sketch",
+    "sketch_marked",
+    "sketch_scan",
+    "sofo_direction",
+    "softmax_cross_entropy",
+    "solve_sketch",
+    "squared_error_per_trial",
     "staged",
+    "stepwise",
     "sum_squared_error",
     "trainable_leaves",
+    "value_and_direction",
     "weighted_sum",
     "write_bytes_atomic",
     "write_json_atomic",

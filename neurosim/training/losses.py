@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import jax.core
+import jax.nn
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Shaped
@@ -15,6 +16,7 @@ from jaxtyping import Array, Float, Shaped
 from ..kernels import safe_cosine, safe_norm, safe_std
 from ..tasks import Trials
 from ..trajectory import Trajectory
+from .stepwise_loss import step_terms, stepwise
 
 Loss: TypeAlias = Callable[[Trajectory, Trials], Any]
 Values: TypeAlias = Array | np.ndarray
@@ -74,14 +76,80 @@ def masked_mse(
     return masked_sse(outputs, targets, full) / jnp.where(weight > 0, weight, 1)
 
 
+def _n_trials(mask: Array) -> int:
+    return mask.shape[0]
+
+
+def _one(mask: Array) -> int:
+    return 1
+
+
+def _n_rows(mask: Array) -> Array:
+    return jnp.sum(jnp.mean(mask, axis=-1))
+
+
+@stepwise(masked_sse, weight=jnp.sum)
 def mean_squared_error(trajectory: Trajectory, trials: Trials) -> Float[Array, ""]:
     """The masked mean squared error between outputs and targets; the loss `fit` starts from."""
     return masked_mse(_outputs(trajectory), trials.targets, trials.mask)
 
 
+@stepwise(masked_sse, weight=_one)
 def sum_squared_error(trajectory: Trajectory, trials: Trials) -> Float[Array, ""]:
     """The masked squared error between outputs and targets, summed over all entries."""
     return masked_sse(_outputs(trajectory), trials.targets, trials.mask)
+
+
+@stepwise(masked_sse, weight=_n_trials)
+def squared_error_per_trial(trajectory: Trajectory, trials: Trials) -> Float[Array, ""]:
+    """The masked squared error between outputs and targets, summed over time and channels, and
+    averaged over trials."""
+    return sum_squared_error(trajectory, trials) / trials.targets.shape[0]
+
+
+def _masked_cross_entropy(outputs: Array, targets: Values, mask: Values) -> Array:
+    mask = _full_mask(outputs, targets, mask)
+    asked = mask != 0
+    logits, wanted = jnp.where(asked, outputs, 0), jnp.where(asked, targets, 0)
+    row = jnp.sum(wanted, -1) * jax.nn.logsumexp(logits, axis=-1) - jnp.sum(wanted * logits, -1)
+    return jnp.sum(jnp.mean(mask, axis=-1) * row)
+
+
+@stepwise(_masked_cross_entropy, weight=_n_rows)
+def softmax_cross_entropy(trajectory: Trajectory, trials: Trials) -> Float[Array, ""]:
+    """Cross-entropy of classes, averaged over the trials and steps that the mask asks for.
+
+    Outputs are logits, targets one-hot or probabilities; a row of the mask must be the same for
+    all channels.
+    """
+    return _averaged(_masked_cross_entropy, _n_rows, trajectory, trials)
+
+
+def _masked_bernoulli(outputs: Array, targets: Values, mask: Values) -> Array:
+    mask = _full_mask(outputs, targets, mask)
+    asked = mask != 0
+    logits, wanted = jnp.where(asked, outputs, 0), jnp.where(asked, targets, 0)
+    return jnp.sum(mask * (jax.nn.softplus(logits) - wanted * logits))
+
+
+@stepwise(_masked_bernoulli, weight=jnp.sum)
+def bernoulli_nll(trajectory: Trajectory, trials: Trials) -> Float[Array, ""]:
+    """Negative log-likelihood of targets 0 or 1, outputs as logits, averaged over the mask."""
+    return _averaged(_masked_bernoulli, jnp.sum, trajectory, trials)
+
+
+def _masked_poisson(outputs: Array, targets: Values, mask: Values) -> Array:
+    mask = _full_mask(outputs, targets, mask)
+    asked = mask != 0
+    log_rate, counts = jnp.where(asked, outputs, 0), jnp.where(asked, targets, 0)
+    return jnp.sum(mask * (jnp.exp(log_rate) - counts * log_rate))
+
+
+@stepwise(_masked_poisson, weight=jnp.sum)
+def poisson_nll(trajectory: Trajectory, trials: Trials) -> Float[Array, ""]:
+    """Negative log-likelihood of targets as counts under outputs as log rates, averaged over the
+    mask, without the term that depends on counts alone."""
+    return _averaged(_masked_poisson, jnp.sum, trajectory, trials)
 
 
 def rate_norm(rates: Float[Array, "... unit"]) -> Float[Array, ""]:
@@ -150,7 +218,22 @@ def weighted_sum(*terms: tuple[float | int, Loss]) -> Loss:
         first, *rest = (weight * term(trajectory, trials) for weight, term in terms)
         return sum(rest, first)
 
+    shares = [step_terms(term) for _, term in terms]
+    if all(share is not None for share in shares):
+        scaled = [
+            share._replace(factor=weight * share.factor)
+            for (weight, _), own in zip(terms, shares)
+            for share in own or ()
+        ]
+        loss.step_terms = tuple(scaled)
     return loss
+
+
+def _averaged(term: Any, weight: Any, trajectory: Trajectory, trials: Trials) -> Array:
+    outputs = _outputs(trajectory)
+    mask = _full_mask(outputs, trials.targets, trials.mask)
+    whole = weight(mask)
+    return term(outputs, trials.targets, mask) / jnp.where(whole > 0, whole, 1)
 
 
 def _outputs(trajectory: Trajectory) -> Array:

@@ -237,18 +237,30 @@ class _Loop:
             return
         step = int(failed_at[failed].min())
         flags = np.asarray(state.failed)[failed_at == step].reshape(-1, state.failed.shape[-1])[0]
-        quantity = quantities(state.params)[int(np.argmax(flags))]
-        self._raise_diverged(step, quantity, failed)
+        which, numbers = int(np.argmax(flags)), quantities(state.params)
+        if which < len(numbers):
+            self._raise_diverged(step, numbers[which], failed)
+        reason = self.setup.rule.failures[which - len(numbers)]
+        self._raise_diverged(step, reason, failed, by_rule=True)
 
     def _check_validation_loss(self, loss: np.ndarray) -> None:
         bad = np.asarray((np.asarray(self.run.state.failed_at) == 0) & ~np.isfinite(loss))
         if bad.any() and (self.schedule.throw or not self.ensemble):
             self._raise_diverged(self.run.done, "the validation loss", bad)
 
-    def _raise_diverged(self, step: int, quantity: str, which: np.ndarray) -> None:
+    def _raise_diverged(
+        self, step: int, quantity: str, which: np.ndarray, *, by_rule: bool = False
+    ) -> None:
         members = tuple(int(i) for i in np.flatnonzero(which)) if self.ensemble else ()
         last = None if self.files is None else self.files.last
-        raise diverged(step, quantity, last=last, members=members, throw=self.schedule.throw)
+        raise diverged(
+            step,
+            quantity,
+            last=last,
+            members=members,
+            throw=self.schedule.throw,
+            by_rule=by_rule,
+        )
 
     def _checkpoint_due(self, seconds: float) -> bool:
         every = self.schedule.checkpoint_every

@@ -8,12 +8,17 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
 
+from ..models import HasPrepared
+from ..run_layout import prepare_run
 from ..simulate import simulate
+from ..stepwise_run import stepwise_run
 from ..tasks import Task, Trials
 from ..trajectory import Trajectory
 from .constraints import Constraint, project_all
 from .divergence import failed_flags
+from .recurrence import Recurrence
 from .schedule import OWN_RECORDS
+from .stepwise_loss import share_of_a_step, step_terms
 from .update_rule import Objective, UpdateRule
 
 
@@ -43,7 +48,8 @@ class TrainingState(eqx.Module):
     - `rule_state`: state of the update rule.
     - `failed_at`: first step, counted from 1, with a number that is not finite; 0 for none. From
       that step on parameters and rule state stay what they were before it.
-    - `failed`: which quantities were not finite at that step.
+    - `failed`: which quantities were not finite at that step, and which of the rule's `failures`
+      came about.
     """
 
     params: PyTree
@@ -54,7 +60,7 @@ class TrainingState(eqx.Module):
 
 def first_state(setup: TrainingSetup, params: PyTree) -> TrainingState:
     """The state before the first step."""
-    n_quantities = 1 + 2 * len(jax.tree.leaves(params))
+    n_quantities = 1 + 2 * len(jax.tree.leaves(params)) + len(setup.rule.failures)
     return TrainingState(
         params,
         setup.rule.init(params),
@@ -82,10 +88,60 @@ def draw_trials(source: Task | Trials, key: PRNGKeyArray, batch_size: int | None
 
 
 def run_model(setup: TrainingSetup, model: Any, trials: Trials, key: PRNGKeyArray) -> Trajectory:
-    """Simulate a model on trials as the run is set up to."""
+    """Simulate a model on trials as the run is set up to, from where the trials say, if they do."""
     return simulate(
-        model, trials.inputs, dt=setup.dt, key=key, throw=False, **setup.simulate_options
+        model,
+        trials.inputs,
+        dt=setup.dt,
+        initial_state=trials.info.get("initial_state"),
+        key=key,
+        throw=False,
+        **setup.simulate_options,
     )
+
+
+def recurrence_of(
+    setup: TrainingSetup, params: PyTree, frozen: PyTree, trials: Trials, key: PRNGKeyArray
+) -> Recurrence | None:
+    """The loss on trials as a sum over time steps; `None` where it is no such sum."""
+    terms = step_terms(setup.loss)
+    if terms is None or setup.simulate_options.get("save", "both") == "final":
+        return None
+    model = eqx.combine(params, frozen)
+    options = {k: v for k, v in setup.simulate_options.items() if k not in ("save", "throw")}
+    run = prepare_run(
+        model,
+        trials.inputs,
+        dt=setup.dt,
+        initial_state=trials.info.get("initial_state"),
+        key=key,
+        **options,
+    )
+    steps = stepwise_run(model, run)
+    if steps is None:
+        return None
+    ready, rest = lambda params: params, frozen
+    if isinstance(model, HasPrepared):
+        rest = eqx.filter(model.prepared(), eqx.is_inexact_array, inverse=True)
+
+        def ready(params: PyTree) -> PyTree:
+            return eqx.filter(eqx.combine(params, frozen).prepared(), eqx.is_inexact_array)
+
+    def init(part: PyTree) -> PyTree:
+        return steps.init(eqx.combine(part, rest))
+
+    def step(part: PyTree, states: PyTree, x: PyTree) -> tuple[PyTree, PyTree]:
+        return steps.step(eqx.combine(part, rest), states, x)
+
+    shares = share_of_a_step(terms, trials)
+
+    def share(outputs: PyTree, index: Array) -> Any:
+        def at(a: Array) -> Array:
+            return jax.lax.dynamic_index_in_dim(a, index, 1, keepdims=False)
+
+        return shares(outputs, (at(trials.targets), at(trials.mask)))
+
+    return Recurrence(ready, init, step, share, steps.xs, jnp.arange(run.n_steps))
 
 
 def train_step(
@@ -119,14 +175,15 @@ def train_step(
     def loss(trajectory: Trajectory) -> Any:
         return _scalar(setup.loss(trajectory, trials))
 
+    recurrence = recurrence_of(setup, state.params, frozen, trials, noise_key)
     raw, rule_state, info = setup.rule.update(
-        Objective(outputs, loss), state.params, state.rule_state, rule_key
+        Objective(outputs, loss, recurrence), state.params, state.rule_state, rule_key
     )
     taken = sorted({*info.diagnostics} & {*OWN_RECORDS})
     if taken:
         raise ValueError(f"A diagnostic cannot be called {taken[0]!r}: records have that field.")
     # Looked at before the projection: a constraint could hide a NaN under a zero.
-    failed = failed_flags(info.loss, info.gradient, raw)
+    failed = failed_flags(info, raw)
     model = project_all(setup.constraints, eqx.combine(raw, frozen), initial)
     params = eqx.filter(model, setup.trainable)
 
@@ -144,7 +201,8 @@ def train_step(
         failed=jnp.where(running & ~keep, failed, state.failed),
     )
     loss_value = jnp.where(running, info.loss, jnp.nan)
-    asked = jnp.any(trials.mask != 0)
+    # The loss of a rejected update may be anything.
+    asked = jnp.any(trials.mask != 0) & ~jnp.asarray(info.rejected)
     return new_state, {"loss": loss_value, "asked": asked, **info.diagnostics}
 
 

@@ -3,11 +3,13 @@
 import abc
 import inspect
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import optax
 from jaxtyping import PRNGKeyArray, PyTree
+
+from .recurrence import Recurrence
 
 
 class Objective(eqx.Module):
@@ -19,10 +21,13 @@ class Objective(eqx.Module):
 
     - `outputs`: parameters to everything the loss looks at, a pytree of arrays.
     - `loss`: outputs to a scalar.
+    - `recurrence`: the same loss as a sum over time, for rules that go through time once and keep
+      nothing; `None` where it is no such sum.
     """
 
     outputs: Callable[[PyTree], PyTree]
     loss: Callable[[PyTree], Any]
+    recurrence: Recurrence | None = None
 
     def __call__(self, params: PyTree) -> Any:
         return self.loss(self.outputs(params))
@@ -35,15 +40,25 @@ class UpdateInfo(NamedTuple):
     - `gradient`: pytree like the parameters, watched for values that are not finite; `None` where
       the rule computes none.
     - `diagnostics`: scalars by name, averaged over steps and written with the metrics.
+    - `rejected`: whether the rule itself found numbers that are not finite and kept parameters as
+      they were. That is no failure, and counts in no mean of the loss.
+    - `failed`: for each entry of the rule's `failures`, whether the run must end for it.
     """
 
     loss: Any
     gradient: PyTree
     diagnostics: dict[str, Any]
+    rejected: Any = False
+    failed: Any = ()
 
 
 class UpdateRule(eqx.Module):
-    """How parameters change, given an objective. Must be traceable."""
+    """How parameters change, given an objective. Must be traceable.
+
+    `failures` are the reasons for which the rule itself may end a run.
+    """
+
+    failures: ClassVar[tuple[str, ...]] = ()
 
     @abc.abstractmethod
     def init(self, params: PyTree) -> PyTree:

@@ -1,0 +1,328 @@
+"""SOFO: second-order optimisation by forward-mode differentiation only."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeAlias
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jaxtyping import Array, PRNGKeyArray, PyTree
+
+from ..kernels import whole_number
+from .earlier_tangents import draw_unseen
+from .levenberg_marquardt import LevenbergMarquardt
+from .sketch import Sketch, sketch
+from .sketch_solver import (
+    DampingMode,
+    combine_tangents,
+    orthonormalise,
+    solve_sketch,
+)
+from .sofo_checks import check_options, check_parameters
+from .sofo_state import SOFOInfo, SOFOState
+from .tangent_samplers import GaussianTangents, TangentSampler
+from .update_rule import Objective, UpdateInfo, UpdateRule
+
+SketchFunction: TypeAlias = Callable[[PyTree, PyTree], Sketch]
+
+#: What a rejected step multiplies the damping by, and the least damping it starts from.
+_RAISE, _LEAST_RAISED = 10.0, 1e-8
+
+
+def _count(name: str) -> Callable[[Any], int]:
+    return lambda value: whole_number(value, name, least=0)
+
+
+class SOFO(UpdateRule):
+    """Damped Gauss-Newton steps in K random directions, without a backward pass.
+
+    At every update K tangents V are pushed forward through the model with the trial, and give the
+    slopes C = V dl/dp of the loss and its generalised Gauss-Newton matrix G between them. The step
+    is -eta V^T z with z = (G + gamma)^-1 C. On a fixed grid, and with a loss that is a sum over
+    time such as those of this package, memory does not grow with the length of trials (K times the
+    state of one step); other losses keep the outputs' tangents, K times the outputs.
+
+    Time is about twice K forward passes: an update costs much more than one of Adam, and may do
+    much more. Start with K = min(128, a tenth of the parameters), `damping` 1e-5 and
+    `learning_rate` 0.1, and raise the rate to 0.3 or 1 where the loss falls smoothly. Where it
+    spikes, lower the rate before raising damping. Where K is a sizeable part of the numbers that a
+    batch supervises, steps fit the batch: take more trials or a smaller rate.
+
+    ```python
+    fit(model, task, optimizer=SOFO(64, 0.1), steps=300, batch_size=128, key=key)
+    ```
+
+    **Arguments:**
+
+    - `n_tangents`: K, up to the number of parameters that train.
+    - `learning_rate`: eta, a number (as an array, another one needs no new compilation) or an Optax
+      schedule of the updates done. The scale is exact: 1 is the full Gauss-Newton step on the loss
+      as it is, masks and means included.
+    - `damping`: lambda, 0 for none.
+    - `damping_mode`: gamma is lambda times the greatest eigenvalue of G (`"relative_max"`), times
+      the smallest (`"relative_min"`), or lambda (`"absolute"`).
+    - `power`: 1, or 0.5 for the inverse square root of the damped spectrum, which wants a smaller
+      rate.
+    - `tangents`: a `TangentSampler`.
+    - `adapt`: a `LevenbergMarquardt` that moves the damping, or `None`.
+    - `momentum`: of the directions, with bias correction; 0 for none.
+    - `optimizer`: an Optax transformation that turns directions into updates in place of
+      `learning_rate` and `momentum`; the direction has the sign of a gradient. Not one that
+      rescales entry by entry as Adam does.
+    - `keep_last`: have the last direction among the tangents, as a momentum inside the solve.
+    - `orthogonal_to`: number of earlier updates whose tangents new ones are orthogonal to.
+    - `chunk_size`: tangents pushed at once within a step, to save memory; `None` for all.
+    - `mesh`: a mesh whose first axis the tangents are sharded over, or `None`.
+    - `max_rejections`: so many rejected steps in a row end a run of `fit`.
+    - `allow_indefinite`: take losses that are not convex in the outputs; negative curvature counts
+      as none.
+
+    **Raises:** `ValueError` for values out of range; and from `init`, so before training, for more
+    tangents than parameters, or parameters that are not real floating-point numbers.
+
+    **Reference:** Yu, Xia, Ma, Lengyel & Hennequin (2024), Second-order forward-mode optimization
+    of recurrent neural networks for neuroscience, NeurIPS 37.
+    """
+
+    failures: ClassVar[tuple[str, ...]] = (
+        "SOFO rejected max_rejections steps in a row: the loss, its slopes or its curvature were "
+        "not finite. Take a smaller learning_rate, or parameters to start from that keep the "
+        "activity finite",
+        "SOFO rejected max_rejections steps in a row: the curvature of the loss was not positive. "
+        "The loss must be convex in the outputs, and the outputs must depend on the parameters",
+    )
+
+    n_tangents: int = eqx.field(static=True, converter=_count("n_tangents"))
+    learning_rate: float | Array | Callable[[Array], Any] | None = 0.1
+    damping: float = 1e-5
+    damping_mode: DampingMode = eqx.field(static=True, default="relative_max")
+    power: float = eqx.field(static=True, default=1.0)
+    tangents: TangentSampler = GaussianTangents()
+    adapt: LevenbergMarquardt | None = None
+    momentum: float = 0.0
+    optimizer: optax.GradientTransformation | None = None
+    keep_last: bool = eqx.field(static=True, default=False)
+    orthogonal_to: int = eqx.field(static=True, default=0, converter=_count("orthogonal_to"))
+    chunk_size: int | None = eqx.field(static=True, default=None)
+    mesh: Mesh | None = eqx.field(static=True, default=None)
+    max_rejections: int = eqx.field(static=True, default=10, converter=_count("max_rejections"))
+    allow_indefinite: bool = eqx.field(static=True, default=False)
+
+    def __check_init__(self):
+        check_options(self)
+
+    def init(self, params: PyTree) -> SOFOState:
+        """The state before the first update.
+
+        **Raises:** `ValueError` for parameters that this cannot train.
+        """
+        check_parameters(self, params)
+        dtype = jnp.result_type(float)
+        zeros = jax.tree.map(jnp.zeros_like, params)
+        return SOFOState(
+            count=jnp.zeros((), jnp.int32),
+            damping=jnp.asarray(self.damping, dtype),
+            rejected=jnp.zeros((), jnp.int32),
+            in_a_row=jnp.zeros((), jnp.int32),
+            momentum=zeros if self.momentum else None,
+            optimizer=None if self.optimizer is None else self.optimizer.init(params),
+            last=zeros if self.keep_last else None,
+            seeds=jnp.zeros(self.orthogonal_to, jnp.uint32) if self.orthogonal_to else None,
+        )
+
+    def update(
+        self, objective: Objective, params: PyTree, state: SOFOState, key: PRNGKeyArray
+    ) -> tuple[PyTree, SOFOState, UpdateInfo]:
+        """As `UpdateRule.update`."""
+        recurrence = objective.recurrence
+
+        def sketch_fn(params: PyTree, tangents: PyTree) -> Sketch:
+            if recurrence is not None:
+                return recurrence.sketch(params, tangents, chunk_size=self.chunk_size)
+            return sketch(
+                objective.outputs, objective.loss, params, tangents, chunk_size=self.chunk_size
+            )
+
+        loss_fn = objective if recurrence is None else recurrence.loss
+        params, state, info = self.step(params, state, sketch_fn, key, loss_fn=loss_fn)
+        diagnostics = {
+            "damping": info.damping,
+            "largest_eigenvalue": info.spectrum[-1],
+            "median_eigenvalue": jnp.median(info.spectrum),
+            "smallest_eigenvalue": info.spectrum[0],
+            "effective_rank": info.effective_rank,
+            "step_norm": info.step_norm,
+            "actual_decrease": info.actual_decrease,
+            "rejected": info.rejected.astype(info.loss.dtype),
+        }
+        if not self._leaves_the_span:
+            diagnostics["predicted_decrease"] = info.predicted_decrease
+        # A rejected step has a record of its own, and nothing of it may spoil a mean.
+        diagnostics = {k: jnp.where(jnp.isfinite(v), v, 0) for k, v in diagnostics.items()}
+        ended = state.in_a_row >= self.max_rejections
+        failed = jnp.stack([ended & info.not_finite, ended & ~info.not_finite])
+        return params, state, UpdateInfo(info.loss, None, diagnostics, info.rejected, failed)
+
+    def step(
+        self,
+        params: PyTree,
+        state: SOFOState,
+        sketch_fn: SketchFunction,
+        key: PRNGKeyArray,
+        *,
+        loss_fn: Callable[[PyTree], Any] | None = None,
+    ) -> tuple[PyTree, SOFOState, SOFOInfo]:
+        """One update of any parameters, for loops of your own.
+
+        Nothing here is compiled: put it under `eqx.filter_jit(donate="all")`, with the batch as an
+        argument, and one compilation serves a run. Whether too many steps were rejected is for
+        the loop to ask: `state.in_a_row`.
+
+        ```python
+        @eqx.filter_jit(donate="all")
+        def update(params, state, batch, key):
+            sketch_fn = lambda p, v: sketch(lambda p: predict(p, batch.x), batch.loss, p, v)
+            return sofo.step(params, state, sketch_fn, key)
+        ```
+
+        **Arguments:**
+
+        - `params`: pytree of floating-point arrays, `None` where there is nothing to train.
+        - `state`: from `init`, or the last step.
+        - `sketch_fn`: `(params, tangents) -> Sketch`: `sketch`, `sketch_scan` or `sketch_marked`.
+        - `key`: for the tangents.
+        - `loss_fn`: `params -> scalar` on the same trials, for the actual decrease.
+
+        **Returns:** new parameters and state, and a `SOFOInfo`.
+
+        **Raises:** `ValueError` if `adapt` is set and there is no `loss_fn`.
+        """
+        if self.adapt is not None and loss_fn is None:
+            raise ValueError("adapt needs the loss after a step: pass loss_fn=.")
+        tangents, seeds = self._draw(key, params, state)
+        found = sketch_fn(params, tangents)
+        solved = solve_sketch(
+            found.ggn,
+            found.gradient,
+            damping=state.damping,
+            damping_mode=self.damping_mode,
+            power=self.power,
+        )
+        z, spectrum = solved
+        direction = combine_tangents(tangents, z)
+        updates, momentum, optimizer = self._updates(direction, params, state)
+        new = jax.tree.map(lambda p, u: (p + u).astype(p.dtype), params, updates)
+
+        actual = jnp.asarray(jnp.nan, found.loss.dtype)
+        loss_is_finite = jnp.asarray(True)
+        if loss_fn is not None:
+            after = jnp.asarray(loss_fn(new), found.loss.dtype)
+            actual, loss_is_finite = found.loss - after, jnp.isfinite(after)
+        numbers = [found.loss, found.gradient, found.ggn, *jax.tree.leaves(new)]
+        finite = [jnp.all(jnp.isfinite(x)) for x in numbers]
+        not_finite = ~(jnp.all(jnp.stack(finite)) & loss_is_finite)
+        not_positive = ~not_finite & ~self._is_positive(spectrum)
+        rejected = not_finite | not_positive
+
+        predicted = jnp.asarray(jnp.nan, found.loss.dtype)
+        if not self._leaves_the_span:
+            rate = self._rate(state.count)
+            predicted = rate * found.gradient @ z - rate**2 / 2 * z @ found.ggn @ z
+        damping = jnp.maximum(self.damping, state.damping * LevenbergMarquardt().down)
+        if self.adapt is not None:
+            damping = self.adapt.adapted(state.damping, actual, predicted)
+        raised = jnp.maximum(state.damping, _LEAST_RAISED) * _RAISE
+        held = SOFOState(
+            count=state.count,
+            damping=raised.astype(state.damping.dtype),
+            rejected=state.rejected + 1,
+            in_a_row=state.in_a_row + 1,
+            momentum=state.momentum,
+            optimizer=state.optimizer,
+            last=state.last,
+            seeds=seeds,
+        )
+        moved = SOFOState(
+            count=state.count + 1,
+            damping=damping.astype(state.damping.dtype),
+            rejected=state.rejected,
+            in_a_row=jnp.zeros_like(state.in_a_row),
+            momentum=momentum,
+            optimizer=optimizer,
+            last=direction if self.keep_last else None,
+            seeds=seeds,
+        )
+
+        def choose(a: Any, b: Any) -> Any:
+            return jnp.where(rejected, a, b) if eqx.is_array(a) else a
+
+        params, state_after = jax.tree.map(choose, (params, held), (new, moved))
+        positive = jnp.maximum(spectrum, 0)
+        share = positive / jnp.where(positive.sum() > 0, positive.sum(), 1)
+        logs = jnp.where(share > 0, jnp.log(jnp.where(share > 0, share, 1)), 0)
+        squares = [jnp.sum(jnp.square(u)) for u in jax.tree.leaves(updates)]
+        return (
+            params,
+            state_after,
+            SOFOInfo(
+                loss=found.loss,
+                damping=state.damping,
+                spectrum=spectrum,
+                effective_rank=jnp.exp(-jnp.sum(share * logs)),
+                step_norm=jnp.where(rejected, 0, jnp.sqrt(sum(squares))),
+                predicted_decrease=predicted,
+                actual_decrease=actual,
+                rejected=rejected,
+                not_finite=not_finite,
+                not_positive=not_positive,
+            ),
+        )
+
+    @property
+    def _leaves_the_span(self) -> bool:
+        return self.momentum > 0 or self.optimizer is not None
+
+    def _rate(self, count: Array) -> Any:
+        return self.learning_rate(count) if callable(self.learning_rate) else self.learning_rate
+
+    def _is_positive(self, spectrum: Array) -> Array:
+        # Rounding leaves eigenvalues on both sides of zero.
+        slack = max(1e-6, 10 * float(jnp.finfo(spectrum.dtype).eps) * len(spectrum) ** 0.5)
+        positive = spectrum[-1] > 0
+        if not self.allow_indefinite:
+            positive &= spectrum[0] >= -slack * spectrum[-1]
+        if self.damping_mode == "relative_min":
+            positive &= spectrum[0] > 0
+        return positive
+
+    def _updates(
+        self, direction: PyTree, params: PyTree, state: SOFOState
+    ) -> tuple[PyTree, PyTree, PyTree]:
+        if self.optimizer is not None:
+            updates, optimizer = self.optimizer.update(direction, state.optimizer, params)
+            return updates, None, optimizer
+        rate, momentum = self._rate(state.count), None
+        if self.momentum:
+            beta = self.momentum
+            momentum = jax.tree.map(
+                lambda m, d: (beta * m + (1 - beta) * d).astype(d.dtype), state.momentum, direction
+            )
+            direction, rate = momentum, rate / (1 - beta ** (state.count + 1))
+        return jax.tree.map(lambda d: -rate * d, direction), momentum, None
+
+    def _draw(self, key: PRNGKeyArray, params: PyTree, state: SOFOState) -> tuple[PyTree, Any]:
+        n, seeds = self.n_tangents - self.keep_last, state.seeds
+        if self.orthogonal_to:
+            n_earlier = state.count + state.rejected
+            tangents, seeds = draw_unseen(self.tangents, key, params, n, seeds, n_earlier)
+        else:
+            tangents = self.tangents.sample(key, params, n)
+        if self.keep_last:
+            joined = jax.tree.map(lambda v, d: jnp.concatenate([v, d[None]]), tangents, state.last)
+            tangents = orthonormalise(joined)
+        if self.mesh is not None:
+            axis = PartitionSpec(self.mesh.axis_names[0])
+            tangents = jax.lax.with_sharding_constraint(tangents, NamedSharding(self.mesh, axis))
+        return tangents, seeds

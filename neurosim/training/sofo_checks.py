@@ -1,0 +1,74 @@
+"""What SOFO refuses before it starts."""
+
+import math
+import warnings
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import PyTree
+
+from ..kernels import whole_number
+from .sketch_solver import DAMPING_MODES
+from .trainable import leaf_names
+
+
+def check_options(sofo: Any) -> None:
+    """Refuse options of a `SOFO` that are out of range or do not go together.
+
+    **Raises:** `ValueError` that names the option.
+    """
+    for name in ("n_tangents", "max_rejections"):
+        if getattr(sofo, name) < 1:
+            raise ValueError(f"{name} must be at least 1, got {getattr(sofo, name)}.")
+    if sofo.chunk_size is not None:
+        whole_number(sofo.chunk_size, "chunk_size", least=1)
+    rate = sofo.learning_rate
+    if sofo.optimizer is None:
+        if not callable(rate) and not (rate is not None and 0 < rate < math.inf):
+            raise ValueError(f"learning_rate must be a positive number or a schedule, got {rate}.")
+    elif sofo.momentum or sofo.adapt is not None:
+        raise ValueError("momentum and adapt belong to learning_rate, not to an optimizer.")
+    if not 0 <= sofo.damping < math.inf:
+        raise ValueError(f"damping must be finite and not negative, got {sofo.damping}.")
+    if sofo.damping_mode not in DAMPING_MODES:
+        raise ValueError(
+            f"damping_mode must be one of {', '.join(DAMPING_MODES)}, got {sofo.damping_mode!r}."
+        )
+    if not 0 < sofo.power <= 1:
+        raise ValueError(f"power must be in (0, 1], got {sofo.power}.")
+    if not 0 <= sofo.momentum < 1:
+        raise ValueError(f"momentum must be in [0, 1), got {sofo.momentum}.")
+    if sofo.momentum and sofo.adapt is not None:
+        raise ValueError("adapt foretells the decrease of a step without momentum.")
+    if sofo.adapt is not None and not sofo.damping > 0:
+        raise ValueError("adapt needs a positive damping to start from.")
+
+
+def check_parameters(sofo: Any, params: PyTree) -> None:
+    """Refuse parameters that a `SOFO` cannot train, and warn of damping below rounding.
+
+    **Raises:** `ValueError` that names the leaf or the number.
+    """
+    leaves = jax.tree.leaves(params)
+    if not leaves:
+        raise ValueError("SOFO needs at least one trainable leaf, and the parameters have none.")
+    for name, leaf in zip(leaf_names(params), leaves):
+        dtype = jnp.result_type(leaf)
+        if not jnp.issubdtype(dtype, jnp.floating):
+            raise ValueError(f"SOFO trains real floating-point parameters; {name} is {dtype.name}.")
+    size = sum(leaf.size for leaf in leaves)
+    if sofo.n_tangents * (1 + sofo.orthogonal_to) > size:
+        more = f" (with those of {sofo.orthogonal_to} earlier updates)"
+        raise ValueError(
+            f"n_tangents = {sofo.n_tangents}{more if sofo.orthogonal_to else ''} exceeds the "
+            f"{size} trainable parameters."
+        )
+    sofo.tangents.check(params, sofo.n_tangents - sofo.keep_last)
+    single = jnp.result_type(float) != jnp.float64
+    if single and sofo.damping_mode != "absolute" and 0 < sofo.damping < 1e-6:
+        warnings.warn(
+            f"a damping of {sofo.damping:g} is below the rounding of float32 and damps "
+            "nothing: take 1e-6 or more, or switch JAX to float64.",
+            stacklevel=2,
+        )

@@ -1,0 +1,54 @@
+"""What SOFO remembers from step to step, and what a step tells."""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+from jaxtyping import Array, Bool, Float, Int, PyTree
+
+
+class SOFOState(eqx.Module):
+    """What SOFO remembers from step to step.
+
+    - `count`: updates done. `damping`: of the next step, lambda.
+    - `rejected`: steps rejected in all; `in_a_row`: the last ones, without a good one between.
+    - `momentum`: running mean of directions, or `None`. `optimizer`: the Optax state, or `None`.
+    - `last`: the last direction, where it is kept among the tangents, or `None`.
+    - `seeds`: of the tangents of earlier steps that new ones are orthogonal to, or `None`.
+    """
+
+    count: Int[Array, ""]
+    damping: Float[Array, ""]
+    rejected: Int[Array, ""]
+    in_a_row: Int[Array, ""]
+    momentum: PyTree
+    optimizer: PyTree
+    last: PyTree
+    seeds: Any
+
+
+class SOFOInfo(NamedTuple):
+    """What one step tells.
+
+    - `loss`: before the step.
+    - `damping`: lambda, of this step.
+    - `spectrum`: `(K,)`, eigenvalues of the projected curvature, ascending.
+    - `effective_rank`: exponential of the entropy of the normalised spectrum.
+    - `step_norm`: Euclidean norm of the change of all parameters.
+    - `predicted_decrease`: of the loss, by the quadratic model; NaN under momentum and Optax,
+      whose step leaves the tangents' span.
+    - `actual_decrease`: of the loss on the same trials; NaN where it was not asked for.
+    - `rejected`: whether parameters stayed as they were, as a number was not finite or the
+      curvature not positive.
+    - `not_finite`, `not_positive`: which of the two.
+    """
+
+    loss: Float[Array, ""]
+    damping: Float[Array, ""]
+    spectrum: Float[Array, " tangent"]
+    effective_rank: Float[Array, ""]
+    step_norm: Float[Array, ""]
+    predicted_decrease: Float[Array, ""]
+    actual_decrease: Float[Array, ""]
+    rejected: Bool[Array, ""]
+    not_finite: Bool[Array, ""]
+    not_positive: Bool[Array, ""]
