@@ -20,7 +20,7 @@ package = pytest.importorskip("dPCA.dPCA", reason="needs dPCA 1.0.5, numexpr and
 # Comes with scikit-learn, which the package needs.
 threadpoolctl = pytest.importorskip("threadpoolctl")
 
-ROUNDS = 15
+ROUNDS = 31
 N_COMPONENTS = 10
 ACCURATE = 16
 FACTORS = ("stimulus", "decision", "time")
@@ -53,8 +53,9 @@ def _ratio(name, ours, theirs, rounds=ROUNDS):
     times = [[], []]
     for run in (ours, theirs):
         run()
-    for _ in range(rounds):
-        for run, taken in zip((ours, theirs), times):
+    for k in range(rounds):
+        # In turns, either first.
+        for run, taken in list(zip((ours, theirs), times))[:: 1 if k % 2 == 0 else -1]:
             start = time.perf_counter()
             run()
             taken.append(time.perf_counter() - start)
@@ -97,7 +98,7 @@ def test_fit_with_a_fixed_penalty(trials):
     assert np.min(cosines) > 0.999
     as_it_comes = _ratio("fit", lambda: dpca.fit(X), lambda: theirs(0))
     accurate = _ratio("fit to the same answer", lambda: dpca.fit(X), lambda: theirs(ACCURATE))
-    assert as_it_comes >= 2.5
+    assert as_it_comes >= 3
     assert accurate >= 5
 
 

@@ -43,9 +43,11 @@ from .dpca import DPCA
 from .dpca_marginalisation import marginalise
 from .dpca_significance import DPCASignificance, dpca_significance
 from .dsa import DynamicalSimilarity, dsa
+from .dynamax_parameters import from_dynamax, from_dynamax_inputs, to_dynamax, to_dynamax_inputs
 from .estimator import Estimator, NotFittedError
 from .event_alignment import AlignedTrials, align_to_events
 from .factor_analysis import FactorAnalysis, FactorDimension, factor_dimension
+from .fixed_point_continuation import FixedPointBranch, continue_fixed_points
 from .fixed_point_set import FixedPoints
 from .fixed_points import find_fixed_points
 from .gain_ablation import GainAblation, ablate_gains, hold_gains
@@ -134,6 +136,7 @@ from .shape_metric import ShapeMetric
 from .shared_subspace import SharedSubspace, alignment_index, shared_subspace
 from .shattering_dimension import ShatteringDimension, shattering_dimension
 from .shuffle_test import ShuffleTest, shuffle_test
+from .slow_manifold import SlowManifold, slow_manifold
 from .soft_normalizer import SoftNormalizer
 from .subspace_angles import principal_angles, subspace_distance
 from .tangling import tangling
@@ -176,6 +179,7 @@ __all__ = [
     "FactorDimension",
     "FilteredSignal",
     "FilteredStates",
+    "FixedPointBranch",
     "FixedPoints",
     "Fold",
     "GainAblation",
@@ -213,6 +217,7 @@ __all__ = [
     "SharedSubspace",
     "ShatteringDimension",
     "ShuffleTest",
+    "SlowManifold",
     "SmoothedStates",
     "SoftNormalizer",
     "SpanCoordinates",
@@ -239,6 +244,7 @@ __all__ = [
     "cka",
     "compare_rdms",
     "context_kalman_filter",
+    "continue_fixed_points",
     "cross_temporal_decode",
     "cross_temporal_regress",
     "cross_validated_cca",
@@ -261,6 +267,8 @@ __all__ = [
     "fit_linear_map",
     "fit_rotation_logarithm",
     "fit_skew_map",
+    "from_dynamax",
+    "from_dynamax_inputs",
     "gain_is_feasible",
     "grouped_error",
     "grouped_folds",
@@ -318,9 +326,12 @@ __all__ = [
     "shuffle_labels",
     "shuffle_test",
     "shuffle_trials_per_unit",
+    "slow_manifold",
     "state_pairs",
     "stationary_filter_error",
     "subspace_distance",
     "svcca",
     "tangling",
+    "to_dynamax",
+    "to_dynamax_inputs",
 ]

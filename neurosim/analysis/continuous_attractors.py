@@ -14,7 +14,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from scipy.spatial.distance import cdist
 
-from .speed_minimisation import Displacement, linearise, minimise_speed
+from .displacement import Displacement
+from .speed_minimisation import linearise, minimise_speed
 
 #: States tried between two points, as fractions of the way.
 _BETWEEN = np.array([0.25, 0.5, 0.75])
@@ -27,8 +28,10 @@ _WIDEST_GAP = 0.45
 _N_NEIGHBOURS = 5
 
 
-def merge_duplicates(x: np.ndarray, q: np.ndarray, *, tolerance: float) -> np.ndarray:
-    """Group states that agree to `tolerance` in every coordinate.
+def merge_duplicates(
+    x: np.ndarray, q: np.ndarray, condition: np.ndarray, *, tolerance: float
+) -> np.ndarray:
+    """Group states of one condition that agree to `tolerance` in every coordinate.
 
     The slowest state founds a group and takes all that are near it, then the slowest of the rest.
 
@@ -36,6 +39,7 @@ def merge_duplicates(x: np.ndarray, q: np.ndarray, *, tolerance: float) -> np.nd
 
     - `x`: `(state, n)`.
     - `q`: `(state,)`.
+    - `condition`: `(state,)`, the number of the input that each was found under.
 
     **Returns:** `(state,)`, for each state the index of the founder of its group.
     """
@@ -44,7 +48,7 @@ def merge_duplicates(x: np.ndarray, q: np.ndarray, *, tolerance: float) -> np.nd
         if founder[i] == -1:
             free = np.flatnonzero(founder == -1)
             near = np.max(np.abs(x[free] - x[i]), axis=1) <= tolerance
-            founder[free[near]] = i
+            founder[free[near & (condition[free] == condition[i])]] = i
     return founder
 
 
@@ -64,13 +68,15 @@ def flat_below(
 def group_continua(
     displacement: Displacement,
     x: np.ndarray,
+    u: np.ndarray,
+    condition: np.ndarray,
     *,
     scale: float,
     tolerance: float,
     uniqueness: float,
     batch_size: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Group distinct states that stand still by the continuum they lie on.
+    """Group distinct states that stand still by the continuum they lie on, within a condition.
 
     A state that no other is grouped with may still lie on a continuum, of which it is the only
     state found: it is moved both ways along its flattest direction by a tenth of `scale`, or ten
@@ -80,14 +86,16 @@ def group_continua(
 
     **Arguments:**
 
-    - `x`: `(state, n)`, no two nearer than `uniqueness`.
+    - `x`: `(state, n)`, no two of a condition nearer than `uniqueness`.
+    - `u`: `(state, m)`, the input held for each.
+    - `condition`: `(state,)`, the number of that input.
     - `scale`, `tolerance`, `batch_size`: see `minimise_speed`.
 
     **Returns:** `(state,)` numbers of groups from 0 on, and `(group,)` whether a group lies on a
     continuum.
     """
     search = {"scale": scale, "tolerance": tolerance, "batch_size": batch_size}
-    is_flat, direction = _flattest(displacement, x, search)
+    is_flat, direction = _flattest(displacement, x, u, search)
     flat = np.flatnonzero(is_flat)
     group = np.arange(len(x))
     if len(flat) == 0:
@@ -96,12 +104,13 @@ def group_continua(
     edges = np.empty((2, 0), int)
     if len(flat) > 1:
         distance = cdist(x[flat], x[flat])
+        # No way leads from one input to another.
+        distance[condition[flat][:, None] != condition[flat]] = np.inf
         for candidates in (_shortest_tree(distance), _neighbours(distance)):
             part = _components(edges, len(flat))
             candidates = candidates[:, part[candidates[0]] != part[candidates[1]]]
-            joined = _filled_in(
-                displacement, x[flat[candidates[0]]], x[flat[candidates[1]]], search
-            )
+            first, second = flat[candidates]
+            joined = _filled_in(displacement, x[first], x[second], u[first], search)
             edges = np.concatenate([edges, candidates[:, joined]], axis=1)
     group[flat] = len(x) + _components(edges, len(flat))
     _, group, size = np.unique(group, return_inverse=True, return_counts=True)
@@ -112,7 +121,7 @@ def group_continua(
         step = max(0.1 * scale, 10 * uniqueness)
         moved = step * direction[alone]
         both = np.concatenate([x[alone] + moved, x[alone] - moved])
-        rest = minimise_speed(displacement, both, **search)
+        rest = minimise_speed(displacement, both, np.tile(u[alone], (2, 1)), **search)
         strayed = np.linalg.norm(rest.x - both, axis=1)
         stays = (rest.q <= tolerance) & (strayed < 0.5 * step)
         continuous[group[alone]] = stays.reshape(2, -1).any(axis=0)
@@ -120,10 +129,10 @@ def group_continua(
 
 
 def _flattest(
-    displacement: Displacement, x: np.ndarray, search: dict
+    displacement: Displacement, x: np.ndarray, u: np.ndarray, search: dict
 ) -> tuple[np.ndarray, np.ndarray]:
     """Whether F is flat in some direction at each state, and the flattest direction."""
-    at = linearise(displacement, x, batch_size=search["batch_size"])
+    at = linearise(displacement, x, u, batch_size=search["batch_size"])
     limit = flat_below(at.typical, scale=search["scale"], tolerance=search["tolerance"])
     return at.flattest <= limit, at.direction
 
@@ -142,18 +151,20 @@ def _neighbours(distance: np.ndarray) -> np.ndarray:
     nearest = np.argsort(distance, axis=1)[:, 1 : 1 + _N_NEIGHBOURS]
     first = np.repeat(np.arange(n), nearest.shape[1])
     pairs = np.sort(np.stack([first, nearest.ravel()]), axis=0)
+    pairs = pairs[:, np.isfinite(distance[pairs[0], pairs[1]])]
     return np.unique(pairs, axis=1)
 
 
 def _filled_in(
-    displacement: Displacement, a: np.ndarray, b: np.ndarray, search: dict
+    displacement: Displacement, a: np.ndarray, b: np.ndarray, u: np.ndarray, search: dict
 ) -> np.ndarray:
-    """Whether states at rest lead from `a` to `b`, both `(pair, n)`; `(pair,)`."""
+    """Whether states at rest lead from `a` to `b`, both `(pair, n)`, under `u`; `(pair,)`."""
     joined = np.zeros(len(a), bool)
     if len(a) == 0:
         return joined
     between = a[:, None] + _BETWEEN[:, None].astype(a.dtype) * (b - a)[:, None]
-    rest = minimise_speed(displacement, between.reshape(-1, a.shape[1]), **search)
+    held = np.repeat(u, len(_BETWEEN), axis=0)
+    rest = minimise_speed(displacement, between.reshape(-1, a.shape[1]), held, **search)
     path = np.concatenate([a[:, None], rest.x.reshape(between.shape), b[:, None]], axis=1)
     gaps = np.linalg.norm(np.diff(path, axis=1), axis=2)
     way = np.linalg.norm(b - a, axis=1)
@@ -161,6 +172,7 @@ def _filled_in(
     likely = np.flatnonzero(at_rest & (gaps.max(axis=1) <= _WIDEST_GAP * way))
     if len(likely) > 0:
         inner = path[likely, 1:-1].reshape(-1, a.shape[1])
-        flat, _ = _flattest(displacement, inner, search)
+        under = np.repeat(u[likely], len(_BETWEEN), axis=0)
+        flat, _ = _flattest(displacement, inner, under, search)
         joined[likely] = flat.reshape(len(likely), -1).all(axis=1)
     return joined

@@ -129,7 +129,7 @@ class DPCA(Estimator):
             )  # fmt: skip
             self.ridge_ = choose_ridge(ridges, losses)
             self.ridges_, self.ridge_losses_ = np.array(ridges), losses
-        regression = DemixedRegression(contrasts(averages, terms), noise=noise)
+        regression = DemixedRegression(contrasts(averages, terms), noise=noise, ridge=self.ridge_)
         rounding = 64 * np.finfo(float).eps
         if not regression.squared_norm > rounding**2 * np.vdot(averages, averages):
             raise ValueError("averages are the same in all cells: there is nothing to demix.")

@@ -1,11 +1,13 @@
 """The closed form of demixed PCA: one factorisation for all penalties and all parts."""
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
 
+from .dpca_eigenvectors import leading_eigenvectors
 from .pca import orient_axes
 
 
@@ -24,19 +26,26 @@ class DemixedRegression:
     [A X, mu A] and D = F^T A. Parts are orthogonal, so X_phi X^T = X_phi X_phi^T: all that is
     needed are these matrices, and the eigenvectors of their sum, X X^T, found once for all mu.
     Directions with less than (number of neurons) x 2e-16 of the largest variance are rounding, and
-    are left out: the rank of the sum is `rank`.
+    are left out. One mu alone needs no eigenvectors, where the sum is far enough from singular:
+    Cholesky's factor then does the same.
 
     **Arguments:**
 
     - `parts`: for each part by name its rows, `(row, neuron)`, as `contrasts` gives them.
     - `noise`: `(neuron, neuron)`, added to X X^T: the covariance of single trials about their
         averages, times the number of cells.
+    - `ridge`: the penalty, mu over |X|, where only one will be asked for.
 
-    **Attributes:** `covariances`, X_phi X_phi^T of each part by name, `squared_norm`, |X|^2, and
-    `rank`.
+    **Attributes:** `covariances`, X_phi X_phi^T of each part by name, and `squared_norm`, |X|^2.
     """
 
-    def __init__(self, parts: Mapping[str, np.ndarray], *, noise: np.ndarray | None = None) -> None:
+    def __init__(
+        self,
+        parts: Mapping[str, np.ndarray],
+        *,
+        noise: np.ndarray | None = None,
+        ridge: float | None = None,
+    ) -> None:
         n_rows = sum(len(part) for part in parts.values())
         n_neurons = len(next(iter(parts.values())).T)
         self._basis = None
@@ -48,12 +57,27 @@ class DemixedRegression:
         self.covariances = {name: part.T @ part for name, part in parts.items()}
         self._whole = sum(self.covariances.values(), np.zeros(()))
         self.squared_norm = float(np.trace(self._whole))
-        g, Q = np.linalg.eigh(self._whole if noise is None else self._whole + noise)
+        self._penalised = self._whole if noise is None else self._whole + noise
+        self._ridge, self._factor = ridge, None
+        if ridge is not None:
+            self._factor = _inverse_factor(self._penalised, ridge**2 * self.squared_norm)
+
+    @cached_property
+    def _spectrum(self) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+        """Eigenvalues, eigenvectors as columns, and products of all covariances with these."""
+        g, Q = np.linalg.eigh(self._penalised)
         # Not rounding errors of the largest.
         present = g > len(g) * np.finfo(float).eps * g[-1]
-        self._eigenvalues, self._eigenvectors = g[present], Q[:, present]
-        self.rank = len(self._eigenvalues)
-        self._seen = {name: C @ self._eigenvectors for name, C in self.covariances.items()}
+        Q = Q[:, present]
+        return g[present], Q, {name: C @ Q for name, C in self.covariances.items()}
+
+    def _whitened(self, part: str, ridge: float) -> tuple[np.ndarray, np.ndarray]:
+        """X_phi X_phi^T R and R, where R R^T is the inverse of X X^T + mu^2 I."""
+        if self._factor is not None and ridge == self._ridge:
+            return self.covariances[part] @ self._factor, self._factor
+        g, Q, seen = self._spectrum
+        root = 1 / np.sqrt(g + ridge**2 * self.squared_norm)
+        return seen[part] * root, Q * root
 
     def solve(self, part: str, n_components: int | None, ridge: float) -> DemixedAxes:
         """Axes of a part by decreasing variance, signs not settled.
@@ -63,18 +87,18 @@ class DemixedRegression:
         - `n_components`: at most how many; `None` for all that carry variance.
         - `ridge`: mu over |X|.
         """
-        seen, rows = self._seen[part], self._rows[part]
+        rows = self._rows[part]
         n_rows, n_neurons = rows.shape
+        half, root = self._whitened(part, ridge)
         if n_rows == 0 or n_components == 0:
             F = np.zeros((n_neurons, 0))
         else:
-            weight = 1 / (self._eigenvalues + ridge**2 * self.squared_norm)
             # Left singular vectors lie in the span of the part's rows: the smaller side again.
             span = np.linalg.qr(rows.T)[0] if 2 * n_rows < n_neurons else None
-            half = (seen if span is None else span.T @ seen) * np.sqrt(weight)
-            F = self._leading(half @ half.T, n_components)
+            inner = half if span is None else span.T @ half
+            F = self._leading(inner @ inner.T, n_components)
             F = F if span is None else span @ F
-        D = (F.T @ seen / (self._eigenvalues + ridge**2 * self.squared_norm)) @ self._eigenvectors.T
+        D = (F.T @ half) @ root.T
         return DemixedAxes(self._in_neurons(F.T), self._in_neurons(D))
 
     def variance(self, axes: DemixedAxes) -> dict[str, np.ndarray]:
@@ -97,15 +121,27 @@ class DemixedRegression:
         """Leading eigenvectors of a matrix that is not negative, without those of rounding."""
         size, eps = len(M), np.finfo(float).eps
         most = size if n is None else min(n, size)
-        values, vectors = scipy.linalg.eigh(
-            M, subset_by_index=[size - most, size - 1], check_finite=False
-        )
+        values, vectors = leading_eigenvectors(M, most)
         # Of this part, and of contrasts that would be 0, which hold rounding of the whole.
         rounding = max(size * eps * values[-1], (64 * eps) ** 2 * self.squared_norm)
         return vectors[:, ::-1][:, values[::-1] > rounding]
 
     def _in_neurons(self, axes: np.ndarray) -> np.ndarray:
         return axes if self._basis is None else axes @ self._basis.T
+
+
+def _inverse_factor(M: np.ndarray, added: float) -> np.ndarray | None:
+    """Triangular R with R R^T the inverse of M + added I; `None` where that is near singular."""
+    M = M + added * np.eye(len(M))
+    try:
+        L = np.linalg.cholesky(M)
+    except np.linalg.LinAlgError:
+        return None
+    # In the order of rows that LAPACK takes without a copy.
+    (invert,) = scipy.linalg.get_lapack_funcs(("trtri",), (L,))
+    R, failed = invert(L.T)
+    # The trace of a matrix times that of its inverse is above its condition number.
+    return None if failed or np.trace(M) * np.vdot(R, R) > 1e8 else R
 
 
 def oriented(axes: DemixedAxes) -> DemixedAxes:

@@ -126,7 +126,9 @@ class _Classification:
         right = {part: np.zeros((kept, n_times)) for part, kept in self.kept.items()}
         for _ in range(self.n_splits):
             train, test = trials.held_out(rng)
-            regression = DemixedRegression(contrasts(train, self.terms), noise=noise)
+            regression = DemixedRegression(
+                contrasts(train, self.terms), noise=noise, ridge=self.ridge
+            )
             train, test = (x.reshape(n_cells, n_times, n_neurons) for x in (train, test))
             for part, classes in self.classes.items():
                 decoders = regression.solve(part, self.kept[part], self.ridge).decoders

@@ -8,12 +8,13 @@ connects: both are searched, from several starts each.
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment, minimize
+from scipy.optimize import linear_sum_assignment
 
 from ..kernels import whole_number
 from .activity import as_floating
 from .dmd import DMD
 from .estimator import refuse_traced
+from .orthogonal_search import nearest_conjugate
 from .resampling import as_generator
 
 
@@ -31,7 +32,7 @@ def dsa(
     *,
     kind: str = "angular",
     dmd: DMD | None = None,
-    n_starts: int | np.integer = 8,
+    n_starts: int | np.integer = 16,
     random_state: int | np.integer | np.random.Generator = 0,
 ) -> DynamicalSimilarity:
     """Distance of two linear systems up to an orthogonal change of coordinates.
@@ -55,8 +56,9 @@ def dsa(
       different sizes: the smaller has eigenvalues of 0 added.
     - `dmd`: how to fit activity. It is not fitted itself. Rank and delays decide everything:
       choose them by held-out prediction, and report how the distance changes with them.
-    - `n_starts`: random starts in each part of the orthogonal group, after those from the
-      identity, eigenvectors and singular vectors.
+    - `n_starts`: random starts in each part of the orthogonal group, besides those from the
+      identity, eigenvectors and singular vectors. Those that fall behind are not followed to their
+      ends, and reflections of the best are tried after them.
     - `random_state`: seed or generator of these.
 
     **Returns:** `DynamicalSimilarity`:
@@ -89,15 +91,11 @@ def dsa(
             "compare eigenvalues with kind='wasserstein'."
         )
     a, b = (_normalised(m, name) for m, name in ((a, "A"), (b, "B")))
-    best, squared = np.eye(len(a)), np.inf
-    # The bound is compared with squares, as they are what rounding leaves.
     product = _largest_product(a, b)
-    for start in _starts(a, b, starts, rng):
-        found, value = _descend(a, b, start)
-        if value < squared:
-            best, squared = found, value
-        if squared <= 2 - 2 * product + 1e-14:
-            break
+    # The bound is compared with squares, as they are what rounding leaves.
+    best = nearest_conjugate(
+        a, b, _starts(a, b, starts, rng), enough=2 - 2 * product + 1e-14, rng=rng
+    )
     # By half angles: the arccosine of a product near 1 would lose half of the digits.
     turned = best @ b @ best.T
     angle = 2 * np.arctan2(np.linalg.norm(a - turned), np.linalg.norm(a + turned))
@@ -130,9 +128,7 @@ def _largest_product(a: np.ndarray, b: np.ndarray) -> float:
     return float(min(1.0, *bounds))
 
 
-def _starts(
-    a: np.ndarray, b: np.ndarray, n_random: int, rng: np.random.Generator
-) -> list[np.ndarray]:
+def _starts(a: np.ndarray, b: np.ndarray, n_random: int, rng: np.random.Generator) -> np.ndarray:
     """Orthogonal matrices to start from, of both determinants where that makes a difference."""
     n = len(a)
     symmetric = [np.linalg.eigh((m + m.T) / 2)[1] for m in (a, b)]
@@ -141,12 +137,13 @@ def _starts(
     starts.append(_aligned(a, b, *(vectors[0] for vectors in singular)))
     starts.append(_aligned(a, b, *(vectors[2].T for vectors in singular)))
     starts.append(np.eye(n))
-    starts += [np.linalg.qr(rng.normal(size=(n, n)))[0] for _ in range(n_random)]
+    # C and -C do the same; where these have opposite determinants, one part stands for both.
+    n_random = n_random if n % 2 == 0 else 2 * n_random
+    starts += [*np.linalg.qr(rng.normal(size=(n_random, n, n)))[0]]
     if n % 2 == 1:
-        # C and -C do the same, and have opposite determinants.
-        return starts
+        return np.array(starts)
     mirror = np.diag(np.r_[-np.ones(1), np.ones(n - 1)])
-    return [start for each in starts for start in (each, each @ mirror)]
+    return np.array([start for each in starts for start in (each, each @ mirror)])
 
 
 def _aligned(a: np.ndarray, b: np.ndarray, P: np.ndarray, Q: np.ndarray) -> np.ndarray:
@@ -164,54 +161,6 @@ def _aligned(a: np.ndarray, b: np.ndarray, P: np.ndarray, Q: np.ndarray) -> np.n
             break
         signs[np.argmax(gains)] *= -1
     return (P * signs) @ Q.T
-
-
-def _descend(a: np.ndarray, b: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, float]:
-    """The C near `start`, of its determinant, that brings C B C^T nearest to A; and how near.
-
-    C = C_0 Q with Q = (I + K)^-1 (I - K), Cayley's transform of an antisymmetric K, by the
-    quasi-Newton method in the upper triangle of K. The value is the squared norm of the difference
-    itself, so that it is accurate near zero.
-    """
-    n = len(a)
-    upper = np.triu_indices(n, 1)
-    eye = np.eye(n)
-
-    def turned(k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        K = np.zeros((n, n))
-        K[upper] = k
-        K -= K.T
-        # K is antisymmetric, so I + K is never singular.
-        inverse = np.linalg.inv(eye + K)
-        return inverse, inverse @ (eye - K)
-
-    def value_and_gradient(k: np.ndarray) -> tuple[float, np.ndarray]:
-        inverse, Q = turned(k)
-        C = base @ Q
-        difference = a - C @ b @ C.T
-        by_C = -2 * (difference @ C @ b.T + difference.T @ C @ b)
-        by_K = -inverse.T @ (base.T @ by_C) @ (eye + Q).T
-        return float(np.sum(difference**2)), (by_K - by_K.T)[upper]
-
-    base = start
-    value = float(np.sum((a - base @ b @ base.T) ** 2))
-    for _ in range(5 if n > 1 else 0):
-        found = minimize(
-            value_and_gradient,
-            np.zeros(len(upper[0])),
-            jac=True,
-            method="L-BFGS-B",
-            options={"maxiter": 500, "ftol": 1e-16, "gtol": 1e-12},
-        )
-        # Around the new point, since K of a half turn is infinite; made orthogonal again.
-        left, _, right = np.linalg.svd(base @ turned(found.x)[1])
-        gained = value - float(found.fun)
-        if gained <= 0:
-            break
-        base, value = left @ right, float(found.fun)
-        if gained <= 1e-10 * value:
-            break
-    return base, float(np.sum((a - base @ b @ base.T) ** 2))
 
 
 def _matrix(given: Any, name: str, dmd: DMD | None) -> np.ndarray:

@@ -17,6 +17,8 @@ CRITERION = {
 class FixedPoints:
     """What `find_fixed_points` found; NumPy arrays, the point found by most starts first.
 
+    Under several inputs, the points of the first input come first, then those of the second.
+
     A continuum of fixed points (line, ring, plane) counts as one point, `continuous`; `points`
     then holds the member nearest to the members' mean.
 
@@ -38,9 +40,14 @@ class FixedPoints:
     - `distance`: `(point,)`, Euclidean, from the mean of the starts.
     - `outlier`: `(point,)`, whether that is more than `outlier_distance` times the starts' own
       mean distance.
-    - `start_point`: `(start,)`, the point each start converged to, -1 for none.
+    - `start_point`: `(start,)`, or `(condition, start)` under inputs: the point each start
+      converged to, -1 for none.
     - `tolerance`, `uniqueness`: as used.
     - `slow`: slow points, which do not stand still, where they were asked for.
+    - `inputs`: the input that each point was found under, leaves `(point, ...)`; `None`, as the
+      next two, for dynamics without one.
+    - `input_index`: `(point,)`, the number of that input among those given.
+    - `input_jacobians`: `(point, n, m)`, of the function given, to the input, flattened as states.
     """
 
     kind: str
@@ -55,10 +62,13 @@ class FixedPoints:
     n_starts: Int[np.ndarray, " point"]
     distance: Float[np.ndarray, " point"]
     outlier: Bool[np.ndarray, " point"]
-    start_point: Int[np.ndarray, " start"]
+    start_point: Int[np.ndarray, "*condition start"]
     tolerance: float
     uniqueness: float
     slow: "FixedPoints | None" = None
+    inputs: PyTree = None
+    input_index: Int[np.ndarray, " point"] | None = None
+    input_jacobians: Float[np.ndarray, "point n m"] | None = None
 
     def __len__(self) -> int:
         return len(self.q)
@@ -70,9 +80,12 @@ class FixedPoints:
 
     def __str__(self) -> str:
         found = int((self.start_point >= 0).sum())
+        under = ""
+        if self.input_index is not None:
+            under = f" under {len(self.start_point)} input(s)"
         lines = [
-            f"{len(self)} fixed point(s) of a {self.kind}, {self.criterion}; "
-            f"{found} of {len(self.start_point)} starts converged to q <= {self.tolerance:g}."
+            f"{len(self)} fixed point(s) of a {self.kind}{under}, {self.criterion}; "
+            f"{found} of {self.start_point.size} starts converged to q <= {self.tolerance:g}."
         ]
         for i in range(len(self)):
             continuum = f"continuum of dimension {self.dimension[i]}"
@@ -80,6 +93,8 @@ class FixedPoints:
                 f"q = {self.q[i]:.1e}, leading eigenvalue {self.eigenvalues[i, 0]:.4g}, "
                 f"{self.n_starts[i]} start(s)" + (", outlier" if self.outlier[i] else "")
             )
+            if self.input_index is not None:
+                details = f"under input {self.input_index[i]}, {details}"
             lines.append(point_line(self, i, details, continuum=continuum))
         return "\n".join(lines)
 

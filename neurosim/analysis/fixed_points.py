@@ -7,13 +7,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.flatten_util import ravel_pytree
 from jaxtyping import PyTree
 
-from .activity import refuse_masked
 from .continuous_attractors import flat_below, group_continua, merge_duplicates
+from .displacement import Displacement
 from .fixed_point_set import CRITERION, FixedPoints
-from .speed_minimisation import Displacement, Minimum, descend, linearise, minimise_speed
+from .search_starts import check_dynamics, lay_out, read_many
+from .speed_minimisation import Minimum, descend, linearise, minimise_speed
 
 #: Default of `tolerance`, by bytes. In float32, rounding alone leaves q near 1e-11 for a few
 #: hundred units of order 1.
@@ -24,10 +24,11 @@ _BATCH_NUMBERS, _BATCH_STARTS = 2**22, 128
 
 
 def find_fixed_points(
-    dynamics: Callable[[PyTree], PyTree],
+    dynamics: Callable[..., PyTree],
     starts: PyTree,
     *,
     kind: str,
+    inputs: PyTree = None,
     tolerance: float | None = None,
     slow_tolerance: float | None = None,
     uniqueness: float = 1e-3,
@@ -45,20 +46,35 @@ def find_fixed_points(
     no start leads to: take starts from where the system lives, such as states along its
     trajectories with noise added, and enough of them.
 
+    A driven system has other fixed points under each input that is held. With `inputs`, every start
+    is searched under every one of them, all at once, and points under different inputs are never
+    merged, even where they or the inputs are equal.
+
     It computes in the precision of JAX and of the starts; float64 is advised where points are
     near each other or near a bifurcation. It cannot be traced.
 
     ```python
     found = find_fixed_points(lambda x: x - x**3, np.linspace(-2, 2, 50)[:, None], kind="flow")
     print(found)  # -1 and 1 stable, 0 not
+
+
+    def driven(x, u):
+        return -x + jnp.tanh(W @ x) + B @ u
+
+
+    inputs = np.array([[0.0], [0.5]])  # two conditions of one channel
+    found = find_fixed_points(driven, starts, kind="flow", inputs=inputs)
+    found.points[found.input_index == 1]  # those under the second
     ```
 
     **Arguments:**
 
-    - `dynamics`: a function of one state, without a batch axis, input held constant: to the next
-      state (`kind="map"`) or to the time derivative (`kind="flow"`), in the layout of the state.
+    - `dynamics`: a function of one state, without a batch axis, and of one input where there are
+      `inputs`: to the next state (`kind="map"`) or to the time derivative (`kind="flow"`), in the
+      layout of the state.
     - `starts`: `(start, n)`, or a pytree of arrays with such a first axis, as `(h, c)` of an LSTM.
     - `kind`: `"map"` or `"flow"`. No default: the same function means another thing in each.
+    - `inputs`: `(condition, m)`, or a pytree of arrays with such a first axis, each held constant.
     - `tolerance`: largest q of a fixed point, in squared units of F; 1e-12 in float64 and 1e-9 in
       float32 by default. Lower it for flows in slow units (with a time constant of 1000, F is a
       thousandth of the distance).
@@ -71,25 +87,32 @@ def find_fixed_points(
 
     **Returns:** `FixedPoints`, possibly none.
 
-    **Raises:** `ValueError` for another kind, no starts, starts that are masked, not finite or
-    disagree in number, a function whose result is not laid out as its state or is finite at no
-    start, or tolerances out of range.
+    **Raises:** `ValueError` for another kind, no starts, starts or inputs that are masked, not
+    finite or disagree in number, a function whose result is not laid out as its state or is finite
+    at no start, or tolerances out of range.
 
     **Reference:** Sussillo and Barak (2013), Opening the black box, Neural Computation 25,
     626-649; Golub and Sussillo (2018), FixedPointFinder, JOSS 3(31), 1003, for the defaults.
     """
     if kind not in CRITERION:
         raise ValueError(f"kind must be 'map' or 'flow', got {kind!r}.")
-    starts, x = _read_starts(starts)
+    starts, x = read_many(starts, "starts", "start")
     template = jax.tree.map(lambda leaf: leaf[0], starts)
-    x = x.astype(_check_dynamics(dynamics, template))
-    template = jax.tree.map(lambda leaf: leaf.astype(x.dtype), template)
+    held: tuple[PyTree, ...] = ()
+    # Dynamics of a state alone have one condition, of no input.
+    u = np.zeros((1, 0), x.dtype)
+    if inputs is not None:
+        inputs, u = read_many(inputs, "inputs", "condition")
+        held = (jax.tree.map(lambda leaf: leaf[0], inputs),)
+    x = x.astype(check_dynamics(dynamics, template, *held))
+    u = u.astype(x.dtype)
+    template, held = jax.tree.map(lambda leaf: leaf.astype(x.dtype), (template, held))
     if tolerance is None:
         tolerance = _TOLERANCE[x.dtype.itemsize]
     _check_options(tolerance, slow_tolerance, uniqueness, outlier_distance)
 
-    displacement = Displacement(dynamics, template, kind)
-    n_starts, n = x.shape
+    displacement = Displacement(dynamics, template, kind, *held)
+    n_starts, n = len(x) * len(u), x.shape[1]
     centre = x.mean(axis=0)
     spread = float(np.linalg.norm(x - centre, axis=1).mean())
     # One start, or many in one place, say nothing of the scale, but their size may.
@@ -100,18 +123,21 @@ def find_fixed_points(
         "batch_size": min(most, 2 ** math.ceil(math.log2(n_starts))),
         "tolerance": tolerance,
     }
+    condition = np.repeat(np.arange(len(u)), len(x))
+    x = np.tile(x, (len(u), 1))
     if warmup_steps > 0:
         near = np.asarray(
             descend(
                 displacement,
                 jnp.asarray(x),
+                jnp.asarray(u[condition]),
                 scale=jnp.asarray(scale, x.dtype),
                 n_steps=warmup_steps,
             )
         )
     else:
         near = x
-    minimum = minimise_speed(displacement, near, **search, max_steps=polish_steps)
+    minimum = minimise_speed(displacement, near, u[condition], **search, max_steps=polish_steps)
     if not np.isfinite(minimum.q).any():
         raise ValueError("dynamics is not finite at any start.")
 
@@ -120,6 +146,8 @@ def find_fixed_points(
             displacement,
             minimum,
             chosen,
+            u,
+            condition,
             search={**search, "tolerance": limit},
             uniqueness=uniqueness,
             centre=centre,
@@ -138,6 +166,8 @@ def _collect(
     displacement: Displacement,
     minimum: Minimum,
     chosen: np.ndarray,
+    u: np.ndarray,
+    condition: np.ndarray,
     *,
     search: dict[str, Any],
     uniqueness: float,
@@ -147,17 +177,22 @@ def _collect(
 ) -> FixedPoints:
     """The points among the `chosen` starts' minima."""
     found = np.flatnonzero(chosen)
-    founder = found[merge_duplicates(minimum.x[found], minimum.q[found], tolerance=uniqueness)]
+    kept = (minimum.x[found], minimum.q[found], condition[found])
+    founder = found[merge_duplicates(*kept, tolerance=uniqueness)]
     states, state_of = np.unique(founder, return_inverse=True)
-    x, q = minimum.x[states], minimum.q[states]
+    x, q, under = minimum.x[states], minimum.q[states], condition[states]
     n = minimum.x.shape[1]
     start_point = np.full(len(chosen), -1)
     groups: list[np.ndarray] = []
     continuous = np.zeros(0, bool)
     if len(states) > 0:
-        group, continuous = group_continua(displacement, x, uniqueness=uniqueness, **search)
+        group, continuous = group_continua(
+            displacement, x, u[under], under, uniqueness=uniqueness, **search
+        )
         counts = np.bincount(group[state_of])
-        order = np.argsort(-counts, kind="stable")
+        under_of_group = np.zeros(len(counts), int)
+        under_of_group[group] = under
+        order = np.lexsort((-counts, under_of_group))
         start_point[found] = np.argsort(order)[group[state_of]]
         groups = [np.flatnonzero(group == g) for g in order]
         continuous = continuous[order]
@@ -165,10 +200,12 @@ def _collect(
     chief = np.array([members[i] for members, i in zip(groups, middle)], int)
 
     batch_size = search["batch_size"]
+    input_index = under[chief]
+    jacobians = np.zeros((0, n, n), x.dtype)
+    input_jacobians = np.zeros((0, n, u.shape[1]), x.dtype)
     if len(chief) > 0:
-        jacobians = linearise(displacement, x[chief], batch_size=batch_size).jacobian
-    else:
-        jacobians = np.zeros((0, n, n), x.dtype)
+        local = linearise(displacement, x[chief], u[input_index], batch_size=batch_size)
+        jacobians, input_jacobians = local.jacobian, local.input_jacobian
     eigenvalues, stable, dimension = _judge(
         jacobians,
         continuous,
@@ -177,10 +214,10 @@ def _collect(
         tolerance=search["tolerance"],
     )
     distance = np.linalg.norm(x[chief] - centre, axis=1)
-    _, unravel = ravel_pytree(displacement.template)
+    driven = displacement.input_template is not None
 
     def laid_out(flat: np.ndarray) -> PyTree:
-        return jax.tree.map(np.asarray, jax.vmap(unravel)(jnp.asarray(flat)))
+        return lay_out(displacement.template, flat)
 
     return FixedPoints(
         kind=displacement.kind,
@@ -195,10 +232,13 @@ def _collect(
         n_starts=np.bincount(start_point[found], minlength=len(chief)),
         distance=distance,
         outlier=distance > far,
-        start_point=start_point,
+        start_point=start_point.reshape(len(u), -1) if driven else start_point,
         tolerance=float(search["tolerance"]),
         uniqueness=float(uniqueness),
         slow=slow,
+        inputs=lay_out(displacement.input_template, u[input_index]) if driven else None,
+        input_index=input_index if driven else None,
+        input_jacobians=input_jacobians if driven else None,
     )
 
 
@@ -228,65 +268,6 @@ def _judge(
         stable[i] = (growth[across] < -n * eps * np.abs(values).max()).all()
         eigenvalues[i] = values[np.lexsort((values.imag, -growth))]
     return eigenvalues, stable, dimension
-
-
-def _read_starts(starts: PyTree) -> tuple[PyTree, np.ndarray]:
-    """Starts as JAX arrays of one floating type, and flat as `(start, n)`."""
-    leaves = jax.tree.leaves(starts)
-    if len(leaves) == 0:
-        raise ValueError("starts is empty: it holds no arrays.")
-    for leaf in leaves:
-        refuse_masked(leaf, "starts")
-    shapes = [np.shape(leaf) for leaf in leaves]
-    counts = {shape[0] if shape else None for shape in shapes}
-    if len(counts) > 1 or None in counts:
-        raise ValueError(
-            "every array in starts must have the starts as its first axis, the same number of "
-            f"them; got shapes {shapes}."
-        )
-    if 0 in counts or all(math.prod(shape) == 0 for shape in shapes):
-        raise ValueError(f"starts is empty: its shapes are {shapes}.")
-    arrays = jax.tree.map(jnp.asarray, starts)
-    if any(jnp.issubdtype(leaf.dtype, jnp.complexfloating) for leaf in jax.tree.leaves(arrays)):
-        raise ValueError("starts must be real: split complex states into real and imaginary part.")
-    # At least float32: there is no factorisation in half precision.
-    dtype = jnp.promote_types(jnp.result_type(1.0, *jax.tree.leaves(arrays)), jnp.float32)
-    arrays = jax.tree.map(lambda leaf: leaf.astype(dtype), arrays)
-    x = np.asarray(jax.vmap(lambda state: ravel_pytree(state)[0])(arrays))
-    bad = np.flatnonzero(~np.isfinite(x).all(axis=1))
-    if len(bad) > 0:
-        raise ValueError(
-            f"starts must be finite: {len(bad)} of {len(x)} are not, the first is start {bad[0]}."
-        )
-    return arrays, x
-
-
-def _check_dynamics(dynamics: Callable[[PyTree], PyTree], state: PyTree) -> Any:
-    """Refuse a result that is not laid out as the state; return the type to compute in."""
-
-    def layout(tree: PyTree) -> Any:
-        return jax.tree.map(lambda leaf: tuple(leaf.shape), tree)
-
-    try:
-        result = jax.eval_shape(dynamics, state)
-    except (TypeError, ValueError, IndexError, AttributeError) as error:
-        reason = (str(error).strip().splitlines() or [repr(error)])[0]
-        raise ValueError(
-            f"dynamics cannot take one state of shape {layout(state)}, written in jax.numpy: "
-            f"{reason} (starts are (start, n): reshape trials and time into one axis)."
-        ) from error
-
-    if jax.tree.structure(result) != jax.tree.structure(state) or layout(result) != layout(state):
-        raise ValueError(
-            "dynamics must return what it is given, one state without a start axis: given shapes "
-            f"{layout(state)}, it returned {layout(result)}."
-        )
-    leaves = jax.tree.leaves(result)
-    if any(not jnp.issubdtype(leaf.dtype, jnp.floating) for leaf in leaves):
-        raise ValueError(
-            f"dynamics must return real floating-point numbers, got {[l.dtype for l in leaves]}."
-        )
-    return jnp.result_type(*jax.tree.leaves(state), *leaves)
 
 
 def _check_options(

@@ -1,4 +1,8 @@
-"""Kalman filter and smoother of a linear Gaussian system, with missing values left out exactly."""
+"""Kalman filter and smoother of a linear Gaussian system, with missing values left out exactly.
+
+Inputs move means and leave covariances as they are: what they add to the activity is taken off it
+first, and what they add to the latents is added to each prediction.
+"""
 
 from functools import partial
 from math import log, pi
@@ -11,17 +15,21 @@ import numpy as np
 from .activity import ActivityLike, as_floating
 from .estimator import read_features, refuse_traced
 from .trial_arrays import TrialArray, read_trials
+from .trial_inputs import read_inputs
 
 
 class LinearGaussianSystem(NamedTuple):
     """A hidden linear system seen through noise, with `l` latents and `n` units.
 
-    z_{t+1} = A z_t + w, y_t = C z_t + d + v, z_1 ~ N(m, P), w ~ N(0, Q), v ~ N(0, R).
+    z_{t+1} = A z_t + w, y_t = C z_t + d + v, z_1 ~ N(m, P), w ~ N(0, Q), v ~ N(0, R); with inputs
+    u of `k` channels, z_{t+1} = A z_t + B u_t + w, y_t = C z_t + D u_t + d + v. The input of a
+    sample reaches the latents of the next.
 
     - `transition`: A, `(l, l)`. `transition_noise`: Q, `(l, l)`.
     - `observation`: C, `(n, l)`. `offset`: d, `(n,)`.
     - `observation_noise`: R, `(n, n)`, or its diagonal `(n,)`.
     - `initial_mean`: m, `(l,)`. `initial_covariance`: P, `(l, l)`.
+    - `input_matrix`: B, `(l, k)`. `feedthrough`: D, `(n, k)`. `None` for zeros; both for no inputs.
     """
 
     transition: Any
@@ -31,6 +39,8 @@ class LinearGaussianSystem(NamedTuple):
     observation_noise: Any
     initial_mean: Any
     initial_covariance: Any
+    input_matrix: Any = None
+    feedthrough: Any = None
 
 
 class FilteredStates(NamedTuple):
@@ -52,7 +62,7 @@ class SmoothedStates(NamedTuple):
 
 
 def kalman_filter(
-    X: ActivityLike, system: LinearGaussianSystem, *, mask: Any = None
+    X: ActivityLike, system: LinearGaussianSystem, *, mask: Any = None, inputs: Any = None
 ) -> FilteredStates:
     """Mean and covariance of the latents, given activity up to each time.
 
@@ -66,6 +76,7 @@ def kalman_filter(
     - `mask`: which values of an array `X` were observed, booleans of its shape or without the last
         axis. What is missing is left out of the likelihood exactly, not filled in, and a sample
         with nothing observed is a prediction.
+    - `inputs`: in the layout of `X`, channels in place of units; for a system that has inputs.
 
     **Returns:** `FilteredStates`, NumPy, in the layout of `X`:
 
@@ -75,19 +86,19 @@ def kalman_filter(
     - `log_likelihoods`: `(trial,)`, of what was observed, natural logarithm.
 
     **Raises:** `ValueError` for a bad layout, values that are observed and not finite, matrices
-    that do not fit one another or are no covariances. `TypeError` under `jit`, `grad` or `vmap`.
+    that do not fit one another or are no covariances, or inputs to a system that has none and the
+    other way round. `TypeError` under `jit`, `grad` or `vmap`.
 
     **Reference:** Kalman (1960), Journal of Basic Engineering 82, 35-45; Bierman (1977),
     Factorization methods for discrete sequential estimation, chapter 2, for Joseph's form.
     """
-    read, seen, _ = read_observed(X, mask)
-    found = run_smoother(read.values, seen, check_system(system, read.values.shape[-1]), False)
+    read, found = _run(X, system, mask, inputs, False)
     means, covariances, before, P_before = (read.restore(x) for x in found[:4])
     return FilteredStates(means, covariances, before, P_before, found[4])
 
 
 def kalman_smoother(
-    X: ActivityLike, system: LinearGaussianSystem, *, mask: Any = None
+    X: ActivityLike, system: LinearGaussianSystem, *, mask: Any = None, inputs: Any = None
 ) -> SmoothedStates:
     """Mean and covariance of the latents, given the activity of the whole trial.
 
@@ -101,9 +112,17 @@ def kalman_smoother(
 
     **Reference:** Rauch, Tung & Striebel (1965), AIAA Journal 3, 1445-1450.
     """
-    read, seen, _ = read_observed(X, mask)
-    found = run_smoother(read.values, seen, check_system(system, read.values.shape[-1]), True)
+    read, found = _run(X, system, mask, inputs, True)
     return SmoothedStates(read.restore(found[5]), read.restore(found[6]), found[4])
+
+
+def _run(
+    X: Any, system: LinearGaussianSystem, mask: Any, inputs: Any, backward: bool
+) -> tuple[TrialArray, tuple[np.ndarray, ...]]:
+    read, seen, there = read_observed(X, mask)
+    u = read_inputs(inputs, read, there)
+    checked = check_system(system, read.values.shape[-1], u.shape[-1])
+    return read, run_smoother(read.values, seen, u, checked, backward)
 
 
 def read_observed(X: Any, mask: Any) -> tuple[TrialArray, np.ndarray, np.ndarray]:
@@ -121,15 +140,18 @@ def read_observed(X: Any, mask: Any) -> tuple[TrialArray, np.ndarray, np.ndarray
 
 
 def run_smoother(
-    values: Any, seen: np.ndarray, system: LinearGaussianSystem, backward: bool
+    values: Any, seen: np.ndarray, u: np.ndarray, system: LinearGaussianSystem, backward: bool
 ) -> tuple[np.ndarray, ...]:
-    """What `_smooth_trial` finds for each trial, in NumPy.
+    """What `_smooth_trial` finds for each trial, in NumPy, under inputs `u`.
 
     **Raises:** `ValueError` where the covariance of an observation is not positive definite.
     """
+    # Without inputs both add exact zeros.
+    pushed = u @ np.asarray(system.input_matrix).T
+    shifted = np.asarray(values) - u @ np.asarray(system.feedthrough).T
     with jax.enable_x64(True):
-        arrays = [jnp.asarray(np.asarray(x)) for x in (values, seen)]
-        found = _smooth(*arrays, LinearGaussianSystem(*map(jnp.asarray, system)), backward)
+        arrays = [jnp.asarray(x) for x in (shifted, seen, pushed)]
+        found = _smooth(*arrays, tuple(map(jnp.asarray, system[:7])), backward)
         results = tuple(np.asarray(x) for x in found)
     if not all(np.isfinite(x).all() for x in results):
         trial = int(np.argmin(np.isfinite(results[4])))
@@ -141,11 +163,11 @@ def run_smoother(
 
 
 @partial(jax.jit, static_argnames="backward")
-def _smooth(values: Any, seen: Any, system: LinearGaussianSystem, backward: bool) -> Any:
-    return jax.vmap(partial(_smooth_trial, system=system, backward=backward))(values, seen)
+def _smooth(values: Any, seen: Any, pushed: Any, system: tuple, backward: bool) -> Any:
+    return jax.vmap(partial(_smooth_trial, system=system, backward=backward))(values, seen, pushed)
 
 
-def _smooth_trial(y: Any, seen: Any, *, system: LinearGaussianSystem, backward: bool) -> Any:
+def _smooth_trial(y: Any, seen: Any, pushed: Any, *, system: tuple, backward: bool) -> Any:
     """Filtered and predicted means and covariances, log-likelihood; smoothed ones and covariance
     of each latent with the one before."""
     A, Q, C, d, R, m, P = system
@@ -153,7 +175,7 @@ def _smooth_trial(y: Any, seen: Any, *, system: LinearGaussianSystem, backward: 
 
     def forward(carry: Any, at: Any) -> Any:
         predicted, P_predicted = carry
-        y_t, seen_t = at
+        y_t, seen_t, pushed_t = at
         both = seen_t[:, None] & seen_t
         # A row that is missing is 0 and has noise of its own: it tells nothing, and its part of
         # the likelihood is ln 1.
@@ -169,10 +191,12 @@ def _smooth_trial(y: Any, seen: Any, *, system: LinearGaussianSystem, backward: 
         white = jax.scipy.linalg.solve_triangular(factor, residual, lower=True)
         log_likelihood = -0.5 * (white @ white + jnp.sum(seen_t) * log(2 * pi))
         log_likelihood -= jnp.sum(jnp.log(jnp.diagonal(factor)))
-        after = A @ filtered, A @ P_filtered @ A.T + Q
+        after = A @ filtered + pushed_t, A @ P_filtered @ A.T + Q
         return after, (filtered, P_filtered, predicted, P_predicted, log_likelihood)
 
-    _, (means, covariances, predicted, P_predicted, logs) = jax.lax.scan(forward, (m, P), (y, seen))
+    _, (means, covariances, predicted, P_predicted, logs) = jax.lax.scan(
+        forward, (m, P), (y, seen, pushed)
+    )
     filtered = means, covariances, predicted, P_predicted, jnp.sum(logs)
     if not backward:
         return filtered
@@ -194,10 +218,16 @@ def _smooth_trial(y: Any, seen: Any, *, system: LinearGaussianSystem, backward: 
     return *filtered, smoothed, jnp.concatenate([P_smoothed, last[1][None]]), cross
 
 
-def check_system(system: LinearGaussianSystem, n_units: int) -> LinearGaussianSystem:
-    """A system in NumPy float64, its observation noise as a matrix; `ValueError` if it is none."""
+def check_system(
+    system: LinearGaussianSystem, n_units: int, n_inputs: int | None = None
+) -> LinearGaussianSystem:
+    """A system in NumPy float64, its observation noise and inputs as matrices.
+
+    **Raises:** `ValueError` if it is none, or does not take so many inputs; any number if `None`.
+    """
     arrays = {}
-    for name, value in system._asdict().items():
+    given = {name: x for name, x in system._asdict().items() if x is not None}
+    for name, value in given.items():
         refuse_traced(value, "a Kalman filter")
         arrays[name] = np.asarray(as_floating(value, name), np.float64)
         if not np.isfinite(arrays[name]).all():
@@ -205,6 +235,13 @@ def check_system(system: LinearGaussianSystem, n_units: int) -> LinearGaussianSy
     if arrays["observation_noise"].ndim == 1:
         arrays["observation_noise"] = np.diag(arrays["observation_noise"])
     n, l = n_units, arrays["initial_mean"].size
+    of_inputs = [arrays[name] for name in ("input_matrix", "feedthrough") if name in arrays]
+    k = of_inputs[0].shape[-1] if of_inputs and of_inputs[0].ndim == 2 else 0
+    if n_inputs is not None and n_inputs != k:
+        raise ValueError(
+            f"the system takes {k} input(s) (input_matrix and feedthrough), but inputs have "
+            f"{n_inputs} channel(s)."
+        )
     shapes = {
         "transition": (l, l),
         "transition_noise": (l, l),
@@ -213,11 +250,15 @@ def check_system(system: LinearGaussianSystem, n_units: int) -> LinearGaussianSy
         "observation_noise": (n, n),
         "initial_mean": (l,),
         "initial_covariance": (l, l),
+        "input_matrix": (l, k),
+        "feedthrough": (n, k),
     }
+    for name in ("input_matrix", "feedthrough"):
+        arrays.setdefault(name, np.zeros(shapes[name]))
     for name, shape in shapes.items():
         if arrays[name].shape != shape:
             raise ValueError(
-                f"{name} must be {shape} for {n} unit(s) and {l} latent(s), got "
+                f"{name} must be {shape} for {n} unit(s), {l} latent(s) and {k} input(s), got "
                 f"{arrays[name].shape}."
             )
     for name in ("transition_noise", "observation_noise", "initial_covariance"):

@@ -23,30 +23,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Float
 
-
-class Displacement(eqx.Module):
-    """F: what vanishes at a fixed point, as a function of one flat state.
-
-    - `dynamics`: state -> next state (`kind="map"`) or state -> velocity (`kind="flow"`).
-    - `template`: a state, for its layout.
-    - `kind`: `"map"` or `"flow"`.
-    """
-
-    dynamics: Callable[[PyTree], PyTree]
-    template: PyTree
-    kind: str = eqx.field(static=True)
-
-    def given(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
-        """The dynamics as they were given, on a flat state."""
-        _, unravel = ravel_pytree(self.template)
-        return ravel_pytree(self.dynamics(unravel(x)))[0].astype(x.dtype)
-
-    def __call__(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
-        value = self.given(x)
-        return value - x if self.kind == "map" else value
+from .displacement import Displacement
 
 
 class Minimum(NamedTuple):
@@ -60,6 +39,7 @@ class Linearisation(NamedTuple):
     """The dynamics to first order at each of many states.
 
     - `jacobian`: `(state, n, n)`, of the dynamics as they were given.
+    - `input_jacobian`: `(state, n, m)`, of the same, to the input.
     - `flattest`: `(state,)`, the least |A v| over unit vectors v, where A is the Jacobian of F: 0
       where points that stand still form a line.
     - `typical`: `(state,)`, the root mean square of |A v| over v.
@@ -67,6 +47,7 @@ class Linearisation(NamedTuple):
     """
 
     jacobian: np.ndarray
+    input_jacobian: np.ndarray
     flattest: np.ndarray
     typical: np.ndarray
     direction: np.ndarray
@@ -81,33 +62,34 @@ def speed(f: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
 def descend(
     displacement: Displacement,
     x: Float[Array, "start n"],
+    u: Float[Array, "start m"],
     *,
     scale: Float[Array, ""],
     n_steps: int,
 ) -> Float[Array, "start n"]:
-    """Lower q from every start by Adam, and return the slowest state each has met.
+    """Lower q from every start by Adam, under its input, and return the slowest state each has met.
 
     The rate falls from a tenth of `scale` to a thousandth along a cosine. Cost: one reverse-mode
     gradient of q for each start and step.
     """
-    initial = speed(jax.vmap(displacement)(x))
+    initial = speed(jax.vmap(displacement)(x, u))
     # Adam adds a constant to its denominator: q is rescaled so that the unit of time is none.
     unit = jnp.nanmedian(jnp.where(jnp.isfinite(initial) & (initial > 0), initial, jnp.nan))
     unit = jnp.where(unit > 0, unit, 1)
-    value_and_grad = jax.vmap(jax.value_and_grad(lambda x: speed(displacement(x)) / unit))
+    value_and_grad = jax.vmap(jax.value_and_grad(lambda x, u: speed(displacement(x, u)) / unit))
     rate = optax.cosine_decay_schedule(0.1, n_steps, alpha=0.01)
     adam = optax.adam(lambda count: scale * rate(count))
 
     def step(carry: Any, _: None) -> tuple[Any, None]:
         x, moments, slowest = carry
-        q, gradient = value_and_grad(x)
+        q, gradient = value_and_grad(x, u)
         slowest = _slower(Slowest(x, q), slowest)
         update, moments = adam.update(jnp.where(jnp.isfinite(gradient), gradient, 0), moments)
         return (optax.apply_updates(x, update), moments, slowest), None
 
     slowest = Slowest(x, jnp.where(jnp.isfinite(initial), initial / unit, jnp.inf))
     (x, _, slowest), _ = jax.lax.scan(step, (x, adam.init(x), slowest), None, length=n_steps)
-    return _slower(Slowest(x, speed(jax.vmap(displacement)(x)) / unit), slowest).x
+    return _slower(Slowest(x, speed(jax.vmap(displacement)(x, u)) / unit), slowest).x
 
 
 class Slowest(NamedTuple):
@@ -126,6 +108,7 @@ class _Search(NamedTuple):
     """Levenberg-Marquardt in progress, an entry for each start."""
 
     x: Any
+    u: Any
     q: Any
     damping: Any
     stalled: Any
@@ -139,6 +122,7 @@ _VISIT = 4
 def minimise_speed(
     displacement: Displacement,
     x: Float[np.ndarray, "start n"],
+    u: Float[np.ndarray, "start m"],
     *,
     scale: float,
     tolerance: float,
@@ -155,6 +139,7 @@ def minimise_speed(
 
     - `displacement`: F.
     - `x`: `(start, n)`.
+    - `u`: `(start, m)`, the input held for each; m = 0 for dynamics without one.
     - `scale`: typical distance between starts, in units of the state.
     - `tolerance`: the q below which a state counts as standing still.
     - `batch_size`: number of starts worked on at once; all calls with one number share what is
@@ -166,6 +151,7 @@ def minimise_speed(
     n_starts = len(x)
     search = _Search(
         x=np.array(x),
+        u=np.array(u),
         q=np.full(n_starts, np.inf, x.dtype),
         damping=np.ones(n_starts, x.dtype),
         stalled=np.zeros(n_starts, int),
@@ -186,12 +172,16 @@ def minimise_speed(
 
 
 def linearise(
-    displacement: Displacement, x: Float[np.ndarray, "state n"], *, batch_size: int
+    displacement: Displacement,
+    x: Float[np.ndarray, "state n"],
+    u: Float[np.ndarray, "state m"],
+    *,
+    batch_size: int,
 ) -> Linearisation:
     """Jacobians, and the direction in which F changes least, at each of many states."""
     parts = []
     for batch, kept in _batches(np.arange(len(x)), batch_size):
-        part = _linearise(displacement, jnp.asarray(x[batch]))
+        part = _linearise(displacement, jnp.asarray(x[batch]), jnp.asarray(u[batch]))
         parts.append([np.asarray(leaf)[:kept] for leaf in part])
     return Linearisation(*(np.concatenate(leaves) for leaves in zip(*parts, strict=True)))
 
@@ -203,9 +193,9 @@ def _batches(indices: np.ndarray, batch_size: int) -> Any:
         yield np.resize(batch, batch_size), len(batch)
 
 
-def _value_and_jacobian(f: Callable, x: Array) -> tuple[Array, Array]:
+def _value_and_jacobian(f: Callable, x: Array, u: Array) -> tuple[Array, Array]:
     def value_twice(x: Array) -> tuple[Array, Array]:
-        value = f(x)
+        value = f(x, u)
         return value, value
 
     # Forward mode, which every model of this package has; reverse mode costs the same here.
@@ -229,14 +219,14 @@ def _levenberg_marquardt(
     step_tolerance = 0.1 * jnp.finfo(dtype).eps ** 0.5
 
     def iterate(old: _Search) -> _Search:
-        f, jacobian = _value_and_jacobian(displacement, old.x)
+        f, jacobian = _value_and_jacobian(displacement, old.x, old.u)
         q = speed(f)
         gram, floor = _gram(jacobian)
         damping = 2 * q * old.damping / scale**2 + floor
         factor = jax.scipy.linalg.cho_factor(gram + damping * jnp.eye(len(f), dtype=dtype))
         gradient = jacobian.T @ f
         delta = -jax.scipy.linalg.cho_solve(factor, gradient)
-        new_q = speed(displacement(old.x + delta))
+        new_q = speed(displacement(old.x + delta, old.u))
         predicted = 0.5 * jnp.sum(delta * (damping * delta - gradient))
         # Where F does not change in any direction, a step would follow nothing but rounding.
         typical = jnp.sqrt(jnp.trace(gram) / len(f))
@@ -251,6 +241,7 @@ def _levenberg_marquardt(
         given_up = stalled >= jnp.where(q <= tolerance, 3, 8)
         new = _Search(
             x=jnp.where(accepted, old.x + delta, old.x),
+            u=old.u,
             q=jnp.where(accepted, new_q, q),
             damping=jnp.maximum(old.damping * change, 1e-8),
             stalled=stalled,
@@ -271,14 +262,14 @@ def _levenberg_marquardt(
 
 @eqx.filter_jit
 def _linearise(
-    displacement: Displacement, x: Float[Array, "state n"]
-) -> tuple[Array, Array, Array, Array]:
+    displacement: Displacement, x: Float[Array, "state n"], u: Float[Array, "state m"]
+) -> tuple[Array, ...]:
     n = x.shape[1]
     # Any fixed vector that is not orthogonal to the one sought.
     begin = jax.random.normal(jax.random.key(0), (n,), x.dtype)
 
-    def at(x: Array) -> tuple[Array, Array, Array, Array]:
-        jacobian = jax.jacfwd(displacement.given)(x)
+    def at(x: Array, u: Array) -> tuple[Array, ...]:
+        jacobian, of_input = jax.jacfwd(displacement.given, argnums=(0, 1))(x, u)
         matrix = jacobian - jnp.eye(n, dtype=x.dtype) if displacement.kind == "map" else jacobian
         # In units of its own, and with a floor of 1 where nothing changes at all: from a floor that
         # is next to nothing, the powers of v below would leave the range of numbers.
@@ -294,6 +285,6 @@ def _linearise(
             v = v / jnp.sqrt(jnp.sum(v * v))
         least = size * jnp.sqrt(jnp.sum((matrix @ v) ** 2))
         typical = size * jnp.sqrt(jnp.trace(gram) / n)
-        return jacobian, least, typical, v
+        return jacobian, of_input, least, typical, v
 
-    return jax.vmap(at)(x)
+    return jax.vmap(at)(x, u)

@@ -8,6 +8,7 @@ import re
 import warnings
 from pathlib import Path
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -39,6 +40,7 @@ SYSTEM = analysis.LinearGaussianSystem(
     0.9 * np.eye(2), np.eye(2), rng.normal(size=(5, 2)), np.zeros(5), np.ones(5), np.zeros(2),
     np.eye(2),
 )  # fmt: skip
+CONTEXT = {"mean": 0.5, "onsets": np.arange(8) == 0}
 REDUCED = analysis.exact_reduction(LEFT, RIGHT, IN, INPUTS, x0=REST, tau=5.0)
 
 
@@ -140,6 +142,31 @@ TAKES = {
         lambda x: analysis.find_fixed_points(lambda s: -s, x, kind="flow", warmup_steps=0),
         SAMPLES[:4],
     ),
+    "continue_fixed_points": (
+        lambda x: analysis.continue_fixed_points(
+            lambda s, u: u - s, x, np.zeros((2, x.shape[1])), kind="flow", n_steps=2
+        ),
+        SAMPLES[:4],
+    ),
+    "slow_manifold": (
+        lambda x: analysis.slow_manifold(
+            lambda s: jnp.array([0, -1.0, -2]) * s, x, kind="flow", step=0.1, largest_speed=1,
+            n_steps=2,
+        ),
+        np.array([0.5, 0.0, 0.0]),
+    ),
+    "to_dynamax_inputs": (_call("to_dynamax_inputs"), X),
+    "from_dynamax_inputs": (_call("from_dynamax_inputs"), X),
+    "context_kalman_filter": (
+        _call("context_kalman_filter", **CONTEXT, time_constant=3.0, observation_std=1.0),
+        X[:, :, 0],
+    ),
+    "random_context_filter": (_call("random_context_filter", **CONTEXT), X[:, :, 0]),
+    "reference_errors": (
+        _call("reference_errors", X[:, :, 1], **CONTEXT, time_constant=3.0, observation_std=1.0),
+        X[:, :, 0],
+    ),
+    "stationary_filter_error": (_call("stationary_filter_error", 1.0), 1 + VALUES),
     "linearise": (lambda x: analysis.linearise(lambda s: -s, x, kind="flow"), SAMPLES[0]),
     "lyapunov_spectrum": (
         lambda x: analysis.lyapunov_spectrum(lambda s: s / 2, x, n_steps=10, kind="map"),
@@ -223,14 +250,15 @@ ALLOWED = {
 #: estimator that reads it; and what is tested with those that it calls.
 OTHERS = {
     "Estimator", "accuracy_by_label", "ball_capacity", "bootstrap_trials", "circular_shifts",
-    "dpca_significance", "from_neo", "from_nwb", "from_pynapple", "grouped_folds",
-    "modulated_fixed_points", "point_capacity", "shuffle_labels",
+    "dpca_significance", "from_dynamax", "from_neo", "from_nwb", "from_pynapple", "grouped_folds",
+    "modulated_fixed_points", "point_capacity", "shuffle_labels", "to_dynamax",
 }  # fmt: skip
 
 
 #: What compiles for seconds, and is called with good activity by its own tests.
 SLOW = {
-    "LinearDynamicalSystem", "find_fixed_points", "kalman_filter", "kalman_smoother",
+    "LinearDynamicalSystem", "continue_fixed_points", "find_fixed_points", "kalman_filter",
+    "kalman_smoother",
     "lyapunov_spectrum", "reduced_fixed_points",
 }  # fmt: skip
 

@@ -57,6 +57,37 @@ def test_noise_adds_to_the_covariance():
         np.testing.assert_allclose(sign * found.decoders, decoders, atol=1e-9)
 
 
+@pytest.mark.parametrize("n_neurons", [7, 60])
+@pytest.mark.parametrize("ridge", [0.0, 1e-7, 1e-3, 0.5])
+def test_one_penalty_alone_gives_the_same_axes(n_neurons, ridge):
+    # Averages of 60 neurons have 39 dimensions: only a penalty makes up for the others.
+    parts = contrasts(_averages(n_neurons), TERMS)
+    of_many, of_one = DemixedRegression(parts), DemixedRegression(parts, ridge=ridge)
+    for name in parts:
+        for found, expected in zip(of_one.solve(name, 3, ridge), of_many.solve(name, 3, ridge)):
+            sign = np.sign(np.sum(found * expected, axis=1, keepdims=True))
+            np.testing.assert_allclose(sign * found, expected, rtol=1e-10, atol=1e-10)
+    assert ("_spectrum" in vars(of_one)) == (n_neurons == 60 and ridge < 1e-6)
+    # Another penalty may be asked for nevertheless.
+    np.testing.assert_array_equal(
+        of_one.solve("time", 2, 0.2).encoders, of_many.solve("time", 2, 0.2).encoders
+    )
+
+
+def test_one_penalty_alone_on_a_singular_covariance():
+    # The same neurons twice: eigenvectors settle what Cholesky's factor cannot.
+    averages = _averages(7)
+    twice = np.concatenate([averages, averages], axis=-1)
+    of_one = DemixedRegression(contrasts(twice, TERMS), ridge=0.0)
+    of_half = DemixedRegression(contrasts(averages, TERMS))
+    found, expected = (r.solve("stimulus", 3, 0.0) for r in (of_one, of_half))
+    for axes, once in zip(found, expected):
+        np.testing.assert_allclose(axes[:, :7], axes[:, 7:], atol=1e-9)
+        cosines = np.abs(np.sum(axes[:, :7] * once, axis=1))
+        lengths = np.linalg.norm(axes[:, :7], axis=1) * np.linalg.norm(once, axis=1)
+        np.testing.assert_allclose(cosines, lengths, rtol=1e-9)
+
+
 def test_no_other_axes_have_a_smaller_loss():
     averages = _averages(7)
     regression = DemixedRegression(contrasts(averages, TERMS))

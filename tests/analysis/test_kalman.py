@@ -30,7 +30,7 @@ SYSTEM = LinearGaussianSystem(
 
 def dense(system, n_steps):
     """Mean and covariance of all latents, and of all observations, and between the two."""
-    A, Q, C, d, R, m, P = (np.asarray(x, float) for x in system)
+    A, Q, C, d, R, m, P = (np.asarray(x, float) for x in system[:7])
     R = np.diag(R) if R.ndim == 1 else R
     l = len(A)
     mean, cov = [m], np.zeros((n_steps, n_steps, l, l))

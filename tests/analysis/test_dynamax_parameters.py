@@ -1,0 +1,209 @@
+import importlib.util
+import sys
+import types
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from neurosim.analysis.dynamax_parameters import (
+    from_dynamax,
+    from_dynamax_inputs,
+    to_dynamax,
+    to_dynamax_inputs,
+)
+from neurosim.analysis.kalman import LinearGaussianSystem, kalman_filter
+
+RNG = np.random.default_rng(0)
+SYSTEM = LinearGaussianSystem(
+    transition=np.array([[0.8, -0.3], [0.2, 0.9]]),
+    transition_noise=np.array([[0.3, 0.1], [0.1, 0.2]]),
+    observation=RNG.normal(size=(3, 2)),
+    offset=RNG.normal(size=3),
+    observation_noise=np.array([0.1, 0.2, 0.3]),
+    initial_mean=np.array([1.0, -1]),
+    initial_covariance=np.eye(2),
+)
+DRIVEN = SYSTEM._replace(input_matrix=RNG.normal(size=(2, 2)), feedthrough=RNG.normal(size=(3, 2)))
+X, U = RNG.normal(size=(4, 9, 3)), RNG.normal(size=(4, 9, 2))
+REAL = importlib.util.find_spec("dynamax") is not None
+
+
+class Initial(NamedTuple):
+    mean: Any
+    cov: Any
+
+
+class Weighted(NamedTuple):
+    weights: Any
+    bias: Any
+    input_weights: Any
+    cov: Any
+
+
+class Params(NamedTuple):
+    initial: Any
+    dynamics: Any
+    emissions: Any
+
+
+@pytest.fixture
+def library(monkeypatch):
+    """dynamax, or what has its fields where it is not installed."""
+    if not REAL:
+        part = types.ModuleType("dynamax.linear_gaussian_ssm")
+        fields = {
+            "ParamsLGSSM": Params,
+            "ParamsLGSSMInitial": Initial,
+            "ParamsLGSSMDynamics": Weighted,
+            "ParamsLGSSMEmissions": Weighted,
+        }
+        for name, value in fields.items():
+            setattr(part, name, value)
+        monkeypatch.setitem(sys.modules, "dynamax", types.ModuleType("dynamax"))
+        monkeypatch.setitem(sys.modules, "dynamax.linear_gaussian_ssm", part)
+    with jax.enable_x64(True):
+        yield
+
+
+def log_density(params, y, u):
+    """Of activity under their equations, z_t = A z_{t-1} + B u_t + b, written out densely."""
+    A, b, B, Q = (np.asarray(x) for x in params.dynamics)
+    C, d, D, R = (np.asarray(x) for x in params.emissions)
+    R = np.diag(R) if R.ndim == 1 else R
+    n_steps, l = len(y), len(A)
+    means, covs = [np.asarray(params.initial.mean)], np.zeros((n_steps, n_steps, l, l))
+    covs[0, 0] = params.initial.cov
+    for t in range(1, n_steps):
+        means.append(A @ means[-1] + B @ u[t] + b)
+        for s in range(t):
+            covs[t, s] = A @ covs[t - 1, s]
+            covs[s, t] = covs[t, s].T
+        covs[t, t] = A @ covs[t - 1, t - 1] @ A.T + Q
+    big = np.kron(np.eye(n_steps), C)
+    cov = big @ covs.transpose(0, 2, 1, 3).reshape(n_steps * l, -1) @ big.T
+    cov += np.kron(np.eye(n_steps), R)
+    away = (y - np.stack(means) @ C.T - u @ D.T - d).ravel()
+    return -0.5 * (
+        away @ np.linalg.solve(cov, away)
+        + np.linalg.slogdet(cov)[1]
+        + len(away) * np.log(2 * np.pi)
+    )
+
+
+def test_a_system_keeps_its_likelihood(library):
+    params, driven = to_dynamax(SYSTEM), to_dynamax(DRIVEN)
+    assert params.emissions.cov.shape == (3,)
+    given = to_dynamax_inputs(U)
+    without = [log_density(params, y, np.zeros((9, 0))) for y in X]
+    np.testing.assert_allclose(kalman_filter(X, SYSTEM).log_likelihoods, without, rtol=1e-12)
+    expected = [log_density(driven, y, u) for y, u in zip(X, given)]
+    found = kalman_filter(X, DRIVEN, inputs=U).log_likelihoods
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    # Their input of the first sample acts on no latents, as ours of the last.
+    given[:, 0, :2] = 1e3
+    assert log_density(driven, X[0], given[0]) == pytest.approx(found[0], rel=1e-12)
+
+
+@pytest.mark.parametrize("noise", [np.array([0.1, 0.2, 0.3]), np.eye(3) + 0.2])
+def test_parameters_keep_their_likelihood(library, noise):
+    params = Params(
+        Initial(np.array([1.0, -1]), np.eye(2)),
+        Weighted(SYSTEM.transition, np.array([0.5, -2]), RNG.normal(size=(2, 2)), 0.3 * np.eye(2)),
+        Weighted(SYSTEM.observation, SYSTEM.offset, RNG.normal(size=(3, 2)), noise),
+    )
+    system = from_dynamax(params)
+    assert system.observation_noise.shape == noise.shape
+    expected = [log_density(params, y, u) for y, u in zip(X, U)]
+    found = kalman_filter(X, system, inputs=from_dynamax_inputs(U)).log_likelihoods
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    single = jax.tree.map(lambda x: jnp.asarray(x, jnp.float32), params)
+    near = kalman_filter(X, from_dynamax(single), inputs=from_dynamax_inputs(U)).log_likelihoods
+    np.testing.assert_allclose(near, expected, rtol=1e-5)
+
+
+def test_there_and_back(library):
+    back = from_dynamax(to_dynamax(SYSTEM))
+    for name, value in SYSTEM._asdict().items():
+        if value is None:
+            assert getattr(back, name) is None
+        else:
+            np.testing.assert_allclose(getattr(back, name), value, rtol=1e-15)
+    # Inputs are doubled each way, to the same end.
+    twice = from_dynamax_inputs(to_dynamax_inputs(U))
+    assert twice.shape == (4, 9, 8)
+    found = kalman_filter(X, from_dynamax(to_dynamax(DRIVEN)), inputs=twice).log_likelihoods
+    np.testing.assert_allclose(found, kalman_filter(X, DRIVEN, inputs=U).log_likelihoods)
+
+
+def test_what_is_left_out_is_none():
+    params = Params(
+        Initial(np.zeros(2), np.eye(2)),
+        Weighted(SYSTEM.transition, None, None, np.eye(2)),
+        Weighted(SYSTEM.observation, None, None, np.eye(3)),
+    )
+    system = from_dynamax(params)
+    assert system.input_matrix is None
+    np.testing.assert_array_equal(system.offset, 0)
+    # A shift of latents along which nothing decays is none where the bias does not drive it.
+    still = params._replace(
+        dynamics=Weighted(np.diag([1.0, 0.5]), np.array([0, 1.0]), None, np.eye(2))
+    )
+    assert from_dynamax(still).initial_mean.tolist() == [0, -2]
+
+
+@pytest.mark.skipif(not REAL, reason="dynamax is not installed")
+@pytest.mark.parametrize("name", ["lgssm_filter", "parallel_lgssm_filter"])
+def test_against_dynamax(library, name):
+    from dynamax import linear_gaussian_ssm
+
+    run = getattr(linear_gaussian_ssm, name)
+    theirs = [run(to_dynamax(SYSTEM), jnp.asarray(y)).marginal_loglik for y in X]
+    np.testing.assert_allclose(theirs, kalman_filter(X, SYSTEM).log_likelihoods, rtol=1e-9)
+    if name == "lgssm_filter":
+        given = to_dynamax_inputs(U)
+        theirs = [run(to_dynamax(DRIVEN), jnp.asarray(y), jnp.asarray(u)) for y, u in zip(X, given)]
+        ours = kalman_filter(X, DRIVEN, inputs=U)
+        np.testing.assert_allclose(
+            [found.marginal_loglik for found in theirs], ours.log_likelihoods, rtol=1e-9
+        )
+        np.testing.assert_allclose([found.filtered_means for found in theirs], ours.means)
+
+
+def test_refusals(monkeypatch):
+    good = Params(
+        Initial(np.zeros(2), np.eye(2)),
+        Weighted(SYSTEM.transition, np.zeros(2), None, np.eye(2)),
+        Weighted(SYSTEM.observation, np.zeros(3), None, np.ones(3)),
+    )
+
+    def refused(match, **changed):
+        with pytest.raises(ValueError, match=match):
+            from_dynamax(good._replace(**changed))
+
+    refused("must have emissions.weights", emissions=None)
+    refused("must have initial.mean", initial=Initial(None, np.eye(2)))
+    moving = np.stack([np.eye(2)] * 9)
+    refused("dynamics.weights must be constant", dynamics=good.dynamics._replace(weights=moving))
+    refused("got a function", dynamics=good.dynamics._replace(weights=lambda t: np.eye(2)))
+    refused("dynamics.bias must be", dynamics=good.dynamics._replace(bias=np.zeros(3)))
+    refused(
+        "drift without bound",
+        dynamics=Weighted(np.diag([1.0, 0.5]), np.array([1.0, 0]), None, np.eye(2)),
+    )
+    refused("must be a covariance", initial=Initial(np.zeros(2), -np.eye(2)))
+    refused("observation must be", emissions=good.emissions._replace(weights=np.zeros((3, 4))))
+    with pytest.raises(ValueError, match="not finite"):
+        to_dynamax_inputs(np.array([[np.nan]]))
+    with pytest.raises(ValueError, match=r"\(..., time, channel\)"):
+        from_dynamax_inputs(np.zeros(3))
+    with pytest.raises(TypeError, match="jit"):
+        jax.jit(to_dynamax_inputs)(jnp.ones((3, 1)))
+    monkeypatch.setitem(sys.modules, "dynamax", None)
+    monkeypatch.delitem(sys.modules, "dynamax.linear_gaussian_ssm", raising=False)
+    with pytest.raises(ValueError, match="pip install dynamax"):
+        to_dynamax(SYSTEM)
+    with pytest.raises(ValueError, match="transition must be"):
+        to_dynamax(SYSTEM._replace(transition=np.eye(3)))
