@@ -34,6 +34,7 @@ def test_list_names_every_experiment(capsys):
         "nm_rnn_theory",
         "nm_rnn_time_constants",
         "nm_rnn_timing",
+        "sofo_comparison",
     ]
 
 

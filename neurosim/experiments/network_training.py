@@ -117,12 +117,14 @@ def train_seeds(
     )
 
 
-def check_names(field: str, names: tuple[str, ...], known: Mapping[str, Any]) -> None:
-    """Refuse a config that asks for no network, or for one that there is not.
+def check_names(
+    field: str, names: tuple[str, ...], known: Mapping[str, Any], *, what: str = "network"
+) -> None:
+    """Refuse a config that asks for no network (or other `what`), or for one that there is not.
 
     **Raises:** `ValueError` with the names that there are.
     """
     unknown = [name for name in names if name not in known]
     if unknown or not names:
-        said = f"unknown network {unknown[0]!r}" if unknown else "no network"
+        said = f"unknown {what} {unknown[0]!r}" if unknown else f"no {what}"
         raise ValueError(f"{said} in {field}; known: {', '.join(known)}.")

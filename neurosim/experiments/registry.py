@@ -12,6 +12,7 @@ _MODULES = {
     "nm_rnn_theory": "nm_rnn_theory",
     "nm_rnn_time_constants": "nm_rnn_time_constants",
     "nm_rnn_timing": "nm_rnn_timing",
+    "sofo_comparison": "sofo_comparison",
 }
 
 

@@ -7,16 +7,42 @@ from .recurrent_scale import recurrent_scale
 from .safe_math import safe_cosine, safe_norm, safe_sqrt, safe_std
 from .tangents import project_curvature, push_tangents
 from .time_grid import check_dt, steps_between, steps_in, time_grid
+from .two_joint_arm import (
+    START_ANGLES,
+    TwoJointArm,
+    arm_acceleration,
+    arm_energy,
+    arm_step,
+    coriolis_torque,
+    hand_jacobian,
+    hand_position,
+    hand_velocity,
+    inertia_matrix,
+    joint_angles,
+    reachable,
+)
 from .whole_number import whole_number
 
 __all__ = [
+    "START_ANGLES",
+    "TwoJointArm",
+    "arm_acceleration",
+    "arm_energy",
+    "arm_step",
     "check_dt",
+    "coriolis_torque",
+    "hand_jacobian",
+    "hand_position",
+    "hand_velocity",
+    "inertia_matrix",
+    "joint_angles",
     "lorenz_field",
     "lorenz_trajectory",
     "low_rank_drive",
     "orthonormal_columns",
     "project_curvature",
     "push_tangents",
+    "reachable",
     "recurrent_scale",
     "safe_cosine",
     "safe_norm",

@@ -10,12 +10,14 @@ from .dynamics import (
     fixed_field,
     is_fixed,
 )
+from .feedback_reservoir import FeedbackReservoir, circuit_weights
 from .gain_modulated_rnn import GainModulatedRNN
 from .gated_rnn import GRU, LSTM, LSTMState
 from .leaky_rnn import LeakyRNN
 from .linear_map import LinearMap
 from .low_rank_rnn import LowRankRNN
 from .nm_rnn import NMRNN, NMRNNState, clamp_gains
+from .reaching_network import ReachingNetwork, ReachingState
 from .vanilla_rnn import VanillaRNN
 
 __all__ = [
@@ -24,6 +26,7 @@ __all__ = [
     "NMRNN",
     "BottleneckRNN",
     "Dynamics",
+    "FeedbackReservoir",
     "GainModulatedRNN",
     "HasDiffusion",
     "HasPrepared",
@@ -34,7 +37,10 @@ __all__ = [
     "LinearMap",
     "LowRankRNN",
     "NMRNNState",
+    "ReachingNetwork",
+    "ReachingState",
     "VanillaRNN",
+    "circuit_weights",
     "clamp_gains",
     "fixed_field",
     "is_fixed",

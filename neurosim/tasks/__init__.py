@@ -11,6 +11,7 @@ from .measure_wait_go import MeasureWaitGo
 from .multitask import Multitask
 from .neurogym_trials import from_neurogym
 from .one_shot_classification import OneShotClassification
+from .reaching import Reaching
 from .task import Task, Trials
 from .trial_keys import trial_keys
 
@@ -24,6 +25,7 @@ __all__ = [
     "MeasureWaitGo",
     "Multitask",
     "OneShotClassification",
+    "Reaching",
     "Task",
     "TrialDataset",
     "Trials",

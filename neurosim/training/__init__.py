@@ -13,6 +13,8 @@ from .divergence import TrainingDiverged
 from .environment import environment
 from .fit import FitResult, fit
 from .fit_ensemble import EnsembleResult, fit_ensemble, member_keys
+from .force import fit_force, force_start, force_trial_batch, force_update
+from .hessian_free import HessianFree
 from .levenberg_marquardt import LevenbergMarquardt
 from .load_model import load_model
 from .losses import (
@@ -64,6 +66,7 @@ __all__ = [
     "FitResult",
     "FrozenEntries",
     "GaussianTangents",
+    "HessianFree",
     "IdentityTangents",
     "LevenbergMarquardt",
     "MarkedLoss",
@@ -89,6 +92,10 @@ __all__ = [
     "environment",
     "fit",
     "fit_ensemble",
+    "fit_force",
+    "force_start",
+    "force_trial_batch",
+    "force_update",
     "gram_matrix",
     "hold_run_lock",
     "is_locked",

@@ -14,11 +14,16 @@ from neurosim.models import (
     GRU,
     LSTM,
     NMRNN,
+    BottleneckRNN,
+    FeedbackReservoir,
     GainModulatedRNN,
     HasPrepared,
     HasStep,
     HasTimeConstants,
+    LeakyRNN,
+    LinearMap,
     LowRankRNN,
+    ReachingNetwork,
     VanillaRNN,
     clamp_gains,
     is_fixed,
@@ -39,10 +44,18 @@ def make(name, key):
         ),
         "gru": lambda: GRU.init(4, 2, 2, key=key),
         "lstm": lambda: LSTM.init(4, 2, 2, key=key),
+        "bottleneck": lambda: BottleneckRNN.one_shot(4, 5, 2, 2, key=key),
+        "leaky": lambda: LeakyRNN.init(4, 2, 2, key=key, phi=jnp.tanh),
+        "linear": lambda: LinearMap.init(2, 2, key=key),
+        "reservoir": lambda: FeedbackReservoir.init(4, 2, 2, key=key, tau=10.0),
+        "reaching": lambda: ReachingNetwork.init(4, 2, key=key, tau=50.0, phi=jnp.tanh),
     }[name]()
 
 
-NAMES = ["vanilla", "low rank", "nm", "nm with feedback", "gain modulated", "gru", "lstm"]
+NAMES = [
+    "vanilla", "low rank", "nm", "nm with feedback", "gain modulated", "gru", "lstm", "bottleneck",
+    "leaky", "linear", "reservoir", "reaching",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -106,8 +119,9 @@ def test_time_constants_and_initial_states_are_fixed_leaves_with_derivatives():
 def test_capabilities_are_those_that_the_models_have():
     key = jax.random.key(0)
     with_step = {name for name in NAMES if isinstance(make(name, key), HasStep)}
-    assert with_step == {"nm", "nm with feedback", "gru", "lstm"}
+    recursions = {"bottleneck", "leaky", "linear"}
+    assert with_step == {"nm", "nm with feedback", "gru", "lstm"} | recursions
     leaky = {name for name in NAMES if isinstance(make(name, key), HasTimeConstants)}
-    assert leaky == set(NAMES) - {"gru", "lstm"}
+    assert leaky == set(NAMES) - {"gru", "lstm"} - recursions
     prepared = {name for name in NAMES if isinstance(make(name, key), HasPrepared)}
     assert prepared == {"low rank", "nm", "nm with feedback"}

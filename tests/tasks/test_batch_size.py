@@ -6,10 +6,33 @@ import jaxtyping
 import numpy as np
 import pytest
 
-from neurosim.tasks import ElementFinder, FlipFlop, MeasureWaitGo, Multitask, trial_keys
+from neurosim.tasks import (
+    AdaptiveFiltering,
+    DelayedAddition,
+    ElementFinder,
+    FlipFlop,
+    LinearStudentTeacher,
+    LorenzEndPoint,
+    MeasureWaitGo,
+    Multitask,
+    OneShotClassification,
+    Reaching,
+    trial_keys,
+)
 
-TASKS = [ElementFinder(length=2), FlipFlop(duration=50), MeasureWaitGo(), Multitask()]
 KEY = jax.random.key(0)
+TASKS = [
+    ElementFinder(length=2),
+    FlipFlop(duration=50),
+    MeasureWaitGo(),
+    Multitask(),
+    AdaptiveFiltering(length=20),
+    DelayedAddition(length=32),
+    LinearStudentTeacher.generate(KEY),
+    LorenzEndPoint.generate(KEY, n_snippets=10),
+    OneShotClassification(),
+    Reaching(dt=0.01),
+]
 
 
 @pytest.fixture
