@@ -9,7 +9,7 @@ README = Path(__file__).parents[1] / "README.md"
 
 
 def test_the_python_examples_run(capsys):
-    first, second = re.findall(
+    first, sofo, recording = re.findall(
         r"^```python\n(.*?)^```", README.read_text(), re.MULTILINE | re.DOTALL
     )
     names = {}
@@ -19,7 +19,9 @@ def test_the_python_examples_run(capsys):
     # What the best predictor that knows only the time, and no interval, leaves on the published
     # grid: a network below it has learned to measure.
     assert np.all(names["error"][4:8] < 9.457e-3)
-    exec(compile(second, str(README), "exec"), names)
+    exec(compile(sofo, str(README), "exec"), names)
+    assert names["second_order"].losses[-10:].mean() < 0.05
+    exec(compile(recording, str(README), "exec"), names)
     assert names["found"].accuracy.shape == (10, 10)
     # Spikes that know nothing of the side: each entry is a share of 29 trials.
     assert abs(names["found"].accuracy.mean() - 0.5) < 0.1

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, PRNGKeyArray, PyTree, UInt32
 
-from .sketch_solver import orthonormalise
+from .sketch_solver import orthonormalise, span_basis
 from .tangent_samplers import TangentSampler
 
 
@@ -29,14 +29,14 @@ def draw_unseen(
 
     **Returns:** the tangents, and the seeds for the next update.
     """
-    seed = jax.random.bits(key)
+    seed = jax.random.bits(key, dtype=jnp.uint32)
     tangents = _drawn(sampler, key, seed, params, n_tangents)
     earlier = []
     for i in range(len(seeds)):
         there = i < n_earlier
         drawn = _drawn(sampler, key, seeds[i], params, n_tangents)
         earlier.append(jax.tree.map(lambda v, there=there: v * there.astype(v.dtype), drawn))
-    basis = orthonormalise(jax.tree.map(lambda *v: jnp.concatenate(v), *earlier))
+    basis = span_basis(jax.tree.map(lambda *v: jnp.concatenate(v), *earlier))
     tangents = orthonormalise(_without_span(tangents, basis))
     return tangents, jnp.concatenate([seed[None], seeds[:-1]])
 
@@ -54,5 +54,8 @@ def _without_span(tangents: PyTree, basis: PyTree) -> PyTree:
     """Tangents less their part in the span of orthonormal ones."""
     rows = [leaf.reshape(leaf.shape[0], -1) for leaf in jax.tree.leaves(tangents)]
     spans = [leaf.reshape(leaf.shape[0], -1) for leaf in jax.tree.leaves(basis)]
-    inside = sum(r @ s.T for r, s in zip(rows, spans))
-    return jax.tree.map(lambda v, b: v - jnp.tensordot(inside, b, 1), tangents, basis)
+    highest = jax.lax.Precision.HIGHEST
+    inside = sum(jnp.matmul(r, s.T, precision=highest) for r, s in zip(rows, spans))
+    return jax.tree.map(
+        lambda v, b: v - jnp.tensordot(inside, b, 1, precision=highest), tangents, basis
+    )

@@ -42,7 +42,9 @@ def mark(loss: Callable[..., Any], y: PyTree, *args: PyTree) -> MarkedLoss:
     """`loss(y, *args)`, in a form that `sketch_marked` can read the curvature from.
 
     May stand in any loop that forward mode passes, in a Diffrax vector field as in a `while_loop`.
-    Outside of `sketch_marked` it is the plain loss, also under `grad`.
+    Outside of `sketch_marked` it is the plain loss, also under `grad`. Solve with
+    `adjoint=diffrax.ForwardMode()`, and with `throw=False` where a bad step should be rejected
+    rather than raise.
 
     **Arguments:**
 

@@ -4,12 +4,16 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 DampingMode: TypeAlias = Literal["relative_max", "relative_min", "absolute"]
 DAMPING_MODES = ("relative_max", "relative_min", "absolute")
 
 _HIGHEST = jax.lax.Precision.HIGHEST
+
+#: With fewer parameters than so many times the tangents, these are made orthonormal by QR.
+_FEW = 8
 
 
 class SketchStep(NamedTuple):
@@ -97,7 +101,29 @@ def combine_tangents(tangents: PyTree, coefficients: Float[Array, " tangent"]) -
 
 
 def orthonormalise(tangents: PyTree) -> PyTree:
-    """(V V^T)^-1/2 V: the orthonormal tangents of the same span that are nearest to V."""
+    """(V V^T)^-1/2 V: the orthonormal tangents of the same span that are nearest to V.
+
+    Of K rows that span less than K dimensions the rest is filled with directions of no meaning, or
+    with zeros where there are many more parameters than rows.
+    """
+    leaves, structure = jax.tree.flatten(tangents)
+    k = leaves[0].shape[0]
+    size = sum(leaf.size for leaf in leaves) // k
+    if size <= _FEW * k:
+        # Nearly square matrices are ill conditioned, and their Gram matrices hopelessly so.
+        flat = jnp.concatenate([leaf.reshape(k, -1) for leaf in leaves], axis=1)
+        q, r = jnp.linalg.qr(flat.T)
+        u, _, vt = jnp.linalg.svd(r.T)
+        turned = jnp.matmul(jnp.matmul(u, vt, precision=_HIGHEST), q.T, precision=_HIGHEST)
+        ends = np.cumsum([leaf.size // k for leaf in leaves])[:-1]
+        parts = jnp.split(turned, ends, axis=1)
+        rows = [part.reshape(leaf.shape) for part, leaf in zip(parts, leaves)]
+        return jax.tree.unflatten(structure, rows)
+    return span_basis(tangents)
+
+
+def span_basis(tangents: PyTree) -> PyTree:
+    """Orthonormal directions of the span of tangents, with zeros where rows add nothing to it."""
     turned = _times(_inverse_root(gram_matrix(tangents)), tangents)
     # The Gram matrix squares the condition of V; one Newton-Schulz step repairs what that cost.
     gram = gram_matrix(turned)

@@ -27,8 +27,8 @@ from .update_rule import Objective, UpdateInfo, UpdateRule
 
 SketchFunction: TypeAlias = Callable[[PyTree, PyTree], Sketch]
 
-#: What a rejected step multiplies the damping by, and the least damping it starts from.
-_RAISE, _LEAST_RAISED = 10.0, 1e-8
+#: What a rejected step multiplies the damping by, the least it starts from, and the most.
+_RAISE, _LEAST_RAISED, _MOST_RAISED = 10.0, 1e-8, 1e20
 
 
 def _count(name: str) -> Callable[[Any], int]:
@@ -75,7 +75,13 @@ class SOFO(UpdateRule):
     - `orthogonal_to`: number of earlier updates whose tangents new ones are orthogonal to.
     - `chunk_size`: tangents pushed at once within a step, to save memory; `None` for all.
     - `mesh`: a mesh whose first axis the tangents are sharded over, or `None`.
-    - `max_rejections`: so many rejected steps in a row end a run of `fit`.
+    - `largest_increase`: a step is rejected where the loss on its own trials would become more
+      than so many times what it was; `None` takes any. Networks that expand activity, such as
+      ReLUs with feedback, are thrown far by one bad step otherwise. Costs a forward pass of the
+      trials alone; the authors' code has no such check.
+    - `max_rejections`: a run of `fit` ends where so many steps in a row were rejected, and the last
+      one as a number was not finite or the curvature not positive. Each rejected step raises the
+      damping tenfold, and good steps bring it back.
     - `allow_indefinite`: take losses that are not convex in the outputs; negative curvature counts
       as none.
 
@@ -107,6 +113,7 @@ class SOFO(UpdateRule):
     orthogonal_to: int = eqx.field(static=True, default=0, converter=_count("orthogonal_to"))
     chunk_size: int | None = eqx.field(static=True, default=None)
     mesh: Mesh | None = eqx.field(static=True, default=None)
+    largest_increase: float | None = 1.0
     max_rejections: int = eqx.field(static=True, default=10, converter=_count("max_rejections"))
     allow_indefinite: bool = eqx.field(static=True, default=False)
 
@@ -162,7 +169,8 @@ class SOFO(UpdateRule):
         # A rejected step has a record of its own, and nothing of it may spoil a mean.
         diagnostics = {k: jnp.where(jnp.isfinite(v), v, 0) for k, v in diagnostics.items()}
         ended = state.in_a_row >= self.max_rejections
-        failed = jnp.stack([ended & info.not_finite, ended & ~info.not_finite])
+        # Steps that make the loss grow end by themselves: damping makes them ever shorter.
+        failed = ended & jnp.stack([info.not_finite, info.not_positive])
         return params, state, UpdateInfo(info.loss, None, diagnostics, info.rejected, failed)
 
     def step(
@@ -183,8 +191,10 @@ class SOFO(UpdateRule):
         ```python
         @eqx.filter_jit(donate="all")
         def update(params, state, batch, key):
-            sketch_fn = lambda p, v: sketch(lambda p: predict(p, batch.x), batch.loss, p, v)
-            return sofo.step(params, state, sketch_fn, key)
+            outputs = lambda p: predict(p, batch.x)
+            sketch_fn = lambda p, v: sketch(outputs, batch.loss, p, v)
+            loss_fn = lambda p: batch.loss(outputs(p))
+            return sofo.step(params, state, sketch_fn, key, loss_fn=loss_fn)
         ```
 
         **Arguments:**
@@ -193,7 +203,8 @@ class SOFO(UpdateRule):
         - `state`: from `init`, or the last step.
         - `sketch_fn`: `(params, tangents) -> Sketch`: `sketch`, `sketch_scan` or `sketch_marked`.
         - `key`: for the tangents.
-        - `loss_fn`: `params -> scalar` on the same trials, for the actual decrease.
+        - `loss_fn`: `params -> scalar` on the same trials, for the actual decrease. Without it a
+          step to where the loss is worse, or not finite, is taken all the same.
 
         **Returns:** new parameters and state, and a `SOFOInfo`.
 
@@ -225,6 +236,8 @@ class SOFO(UpdateRule):
         not_finite = ~(jnp.all(jnp.stack(finite)) & loss_is_finite)
         not_positive = ~not_finite & ~self._is_positive(spectrum)
         rejected = not_finite | not_positive
+        if self.largest_increase is not None and loss_fn is not None:
+            rejected |= found.loss - actual > self.largest_increase * jnp.abs(found.loss)
 
         predicted = jnp.asarray(jnp.nan, found.loss.dtype)
         if not self._leaves_the_span:
@@ -233,7 +246,7 @@ class SOFO(UpdateRule):
         damping = jnp.maximum(self.damping, state.damping * LevenbergMarquardt().down)
         if self.adapt is not None:
             damping = self.adapt.adapted(state.damping, actual, predicted)
-        raised = jnp.maximum(state.damping, _LEAST_RAISED) * _RAISE
+        raised = jnp.clip(state.damping * _RAISE, _RAISE * _LEAST_RAISED, _MOST_RAISED)
         held = SOFOState(
             count=state.count,
             damping=raised.astype(state.damping.dtype),

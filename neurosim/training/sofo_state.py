@@ -37,9 +37,8 @@ class SOFOInfo(NamedTuple):
     - `predicted_decrease`: of the loss, by the quadratic model; NaN under momentum and Optax,
       whose step leaves the tangents' span.
     - `actual_decrease`: of the loss on the same trials; NaN where it was not asked for.
-    - `rejected`: whether parameters stayed as they were, as a number was not finite or the
-      curvature not positive.
-    - `not_finite`, `not_positive`: which of the two.
+    - `rejected`: whether parameters stayed as they were: a number was not finite (`not_finite`),
+      the curvature not positive (`not_positive`), or the loss grew too much.
     """
 
     loss: Float[Array, ""]

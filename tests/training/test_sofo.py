@@ -89,7 +89,8 @@ def test_levenberg_marquardt_follows_the_gain_ratio():
 
 def test_levenberg_marquardt_raises_damping_on_a_narrow_bend(double_precision):
     """Near the crest of a sine the model promises more than a full step keeps."""
-    sofo = SOFO(1, 1.0, damping=1e-3, adapt=LevenbergMarquardt(), tangents=IdentityTangents())
+    options = {"damping": 1e-3, "adapt": LevenbergMarquardt(), "tangents": IdentityTangents()}
+    sofo = SOFO(1, 1.0, largest_increase=None, **options)
 
     def outputs(p):
         return jnp.sin(3 * p)
@@ -111,7 +112,7 @@ def test_levenberg_marquardt_raises_damping_on_a_narrow_bend(double_precision):
     assert ratio < 0.25
     assert after.damping == pytest.approx(1.5e-3)
     # Far from the crest a short step keeps what it promised.
-    short = SOFO(1, 0.01, damping=1e-3, adapt=LevenbergMarquardt(), tangents=IdentityTangents())
+    short = SOFO(1, 0.01, **options)
     _, after, info = short.step(jnp.array([0.1]), state, sketch_fn, KEY, loss_fn=loss_fn)
     assert info.actual_decrease / info.predicted_decrease > 0.75
     assert after.damping == pytest.approx(1e-3 * 2 / 3)
@@ -158,8 +159,7 @@ def test_the_last_direction_is_kept_among_the_tangents(double_precision):
 
     first, state, _ = sofo.step(params, state, sketch_fn, KEY)
     sofo.step(first, state, sketch_fn, jax.random.key(1))
-    # Nothing to keep at first: its place is empty.
-    assert np.linalg.matrix_rank(seen[0], tol=1e-9) == 1
+    np.testing.assert_allclose(seen[0] @ seen[0].T, np.eye(2), atol=1e-13)
     last, basis = np.asarray(first) - THETA, seen[1]
     np.testing.assert_allclose(basis @ basis.T, np.eye(2), atol=1e-13)
     np.testing.assert_allclose(basis.T @ (basis @ last), last, atol=1e-13)
@@ -344,6 +344,36 @@ def test_bad_steps_are_rejected_and_counted_and_raise_the_damping(double_precisi
     assert 1e-5 <= float(again.damping) < float(after.damping)
 
 
+def test_a_step_that_makes_the_loss_grow_is_rejected(double_precision):
+    """On log cosh, of curvature 1 - tanh^2, a full step from 1.5 goes across and up."""
+
+    def loss(y):
+        return jnp.sum(jnp.log(jnp.cosh(y)))
+
+    def sketch_fn(p, v):
+        return sketch(lambda p: p, loss, p, v)
+
+    params = jnp.array([1.5])
+    landed = 1.5 - np.tanh(1.5) * np.cosh(1.5) ** 2
+    assert np.log(np.cosh(landed)) > np.log(np.cosh(1.5))
+    options = {"damping": 1e-6, "damping_mode": "absolute", "tangents": IdentityTangents()}
+    for bound, rejected in ((1.0, True), (1.5, True), (10.0, False), (None, False)):
+        sofo = SOFO(1, 1.0, largest_increase=bound, **options)
+        new, after, info = sofo.step(params, sofo.init(params), sketch_fn, KEY, loss_fn=loss)
+        assert bool(info.rejected) is rejected
+        assert not info.not_finite
+        assert not info.not_positive
+        assert float(new[0]) == pytest.approx(1.5 if rejected else landed, rel=1e-5)
+        assert float(after.damping) == pytest.approx(1e-5 if rejected else 1e-6)
+    # Ever shorter steps end by themselves: the minimum is found, and no run ends for it.
+    sofo = SOFO(1, 1.0, **options)
+    state = sofo.init(params)
+    for _ in range(40):
+        params, state, info = sofo.step(params, state, sketch_fn, KEY, loss_fn=loss)
+    assert float(params[0]) == pytest.approx(0, abs=1e-6)
+    assert int(state.rejected) > 3
+
+
 @pytest.mark.parametrize(
     "loss",
     [
@@ -432,6 +462,7 @@ def test_a_step_over_the_edge_is_shortened_until_it_stays(double_precision):
         ({"momentum": 0.5, "optimizer": optax.sgd(0.1)}, "belong to learning_rate"),
         ({"damping": 0.0, "adapt": LevenbergMarquardt()}, "positive damping to start from"),
         ({"chunk_size": 0}, "chunk_size"),
+        ({"largest_increase": 0.5}, "largest_increase must be at least 1"),
         ({"max_rejections": 0}, "max_rejections must be at least 1"),
     ],
 )

@@ -125,6 +125,14 @@ def test_tangents_that_earlier_updates_have_not_seen():
     assert np.linalg.matrix_rank(flat(alone, 6)) == 6
 
 
+def test_earlier_tangents_in_double_precision(double_precision):
+    params, seeds = {"W": jnp.zeros((8, 9))}, jnp.zeros(1, jnp.uint32)
+    first, seeds = draw_unseen(GaussianTangents(), KEY, params, 4, seeds, jnp.asarray(0))
+    second, _ = draw_unseen(GaussianTangents(), jax.random.key(1), params, 4, seeds, jnp.asarray(1))
+    assert seeds.dtype == jnp.uint32
+    np.testing.assert_allclose(flat(first, 4) @ flat(second, 4).T, 0, atol=1e-13)
+
+
 def test_old_and_new_keys_serve():
     for key in (jax.random.PRNGKey(3), jax.random.key(3), jax.random.key(3, impl="rbg")):
         V, _ = draw_unseen(
