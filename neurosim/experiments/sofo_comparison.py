@@ -6,6 +6,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from ..simulate import simulate
 from ..training import TrainingDiverged, fit
 from .experiment import Experiment, Result, check_at_least, spread, text_table
 from .network_training import FreshTrialTraining, RunOptions, check_names, train_network
@@ -14,6 +15,9 @@ from .sofo_comparison_figures import plot
 from .sofo_memory import memory_by_length
 from .sofo_optimizers import CONTENDERS
 from .sofo_problems import SIZES, Problem, n_trained, start
+
+#: Trials that a trained network is tested on.
+_N_NEW = 256
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,8 +36,16 @@ class Config:
         "student_teacher",
     )
     """Tasks, by name."""
-    optimizers: tuple[str, ...] = ("sofo", "adam", "adam_longer", "muon", "hessian_free")
-    """Optimisers, by name; also `sofo_keep_last` and `first_order_sofo`."""
+    optimizers: tuple[str, ...] = (
+        "sofo",
+        "adam",
+        "adam_longer",
+        "muon",
+        "hessian_free",
+        "force",
+    )
+    """Optimisers, by name; also `sofo_keep_last` and `first_order_sofo`. `force` trains the
+    reservoir's readout alone."""
     size: str = "small"
     """`small`, for a CPU, or `published`."""
     seeds: int = 3
@@ -50,6 +62,8 @@ class Config:
     """Learning rates that Muon is tuned on."""
     hessian_free_rates: tuple[float, ...] = (0.1, 0.3, 1.0)
     """Learning rates that Hessian-free is tuned on."""
+    force_ridges: tuple[float, ...] = (0.1, 1.0, 10.0)
+    """Ridges that FORCE is tuned on."""
     first_order_rates: tuple[float, ...] = (1e-4, 1e-3, 1e-2)
     """Learning rates that the slopes along tangents are tuned on."""
     memory_lengths: tuple[int, ...] = (100, 400, 1600, 6400)
@@ -103,18 +117,20 @@ def run(
         keys = jax.random.split(jax.random.fold_in(jax.random.key(config.seed), _place(name)), 2)
         found: dict[str, Any] = {}
         for optimizer in config.optimizers:
-            found[optimizer] = _contest(name, problem, optimizer, steps, keys, config, options)
+            if CONTENDERS[optimizer].only in (None, name):
+                found[optimizer] = _contest(name, problem, optimizer, steps, keys, config, options)
         whole = _time_of(found, steps)
         _, model = start(problem, keys[0])
         about = {"parameters": n_trained(problem, model), "tangents": problem.n_tangents}
         scores: dict[str, Any] = {}
-        for optimizer, (rate, losses, seconds) in found.items():
+        for optimizer, (rate, losses, seconds, tested) in found.items():
             at_end = _last_tenth(losses[:, :steps])
             at_time = _at_time(losses, seconds, whole)
             scores[optimizer] = {
                 "rate": rate,
                 "loss": at_end,
                 "loss_at_equal_time": at_time,
+                "loss_on_new_trials": tested,
                 "seconds_per_update": seconds,
             }
             arrays |= {f"{name}.{optimizer}.losses": losses, f"{name}.{optimizer}.seconds": seconds}
@@ -125,6 +141,7 @@ def run(
                     "-" if rate is None else f"{rate:g}",
                     "-" if CONTENDERS[optimizer].longer else spread(at_end),
                     spread(at_time),
+                    spread(tested),
                     spread(1e3 * seconds),
                 ]
             )
@@ -133,11 +150,13 @@ def run(
         memory = memory_by_length(config.memory_lengths)
         summary["memory"] = {k: v.tolist() for k, v in memory.items()}
         arrays |= {f"memory.{k}": v for k, v in memory.items()}
-    header = ["task", "optimiser", "rate", "loss", "loss at equal time", "ms per update"]
+    header = [
+        "task", "optimiser", "rate", "loss", "loss at equal time", "on new trials", "ms per update"
+    ]  # fmt: skip
     table = (
         f"Median [range] of {config.seeds} seeds. Loss: mean over the last tenth of the updates "
-        "that SOFO does, and over a tenth of them around the time that SOFO takes.\n\n"
-        + text_table(header, rows)
+        "that SOFO does, and over a tenth of them before the time that SOFO takes. New trials: the "
+        "last network on trials of their own.\n\n" + text_table(header, rows)
     )
     return Result(config, summary, arrays, table)
 
@@ -155,50 +174,57 @@ def _contest(
     keys: Any,
     config: Config,
     options: RunOptions,
-) -> tuple[float | None, np.ndarray, np.ndarray]:
-    """The best rate, losses `(seed, step)` and seconds of an update `(seed,)`."""
+) -> tuple[float | None, np.ndarray, np.ndarray, np.ndarray]:
+    """The best rate, losses `(seed, step)`, and `(seed,)` seconds of an update and test losses."""
     contender = CONTENDERS[optimizer]
     n = steps * (config.longer if contender.longer else 1)
     rates = getattr(config, contender.rates)
     tuned: dict[float, float] = {}
     if len(rates) > 1:
         for rate in rates:
-            losses, _ = _train(
-                f"{name}-{optimizer}-rate_{rate:g}", problem, contender.make(rate, problem), rate,
-                n, keys[0], options,
+            losses, _, _ = _train(
+                f"{name}-{optimizer}-rate_{rate:g}", problem, contender.trainer,
+                contender.make(rate, problem), rate, n, keys[0], options,
             )  # fmt: skip
             score = _last_tenth(losses[None])[0]
             tuned[rate] = score if np.isfinite(score) else np.inf
         best = min(tuned, key=lambda rate: tuned[rate])
         if not np.isfinite(tuned[best]):
-            return None, np.full((config.seeds, n), np.nan), np.full(config.seeds, np.nan)
+            nothing = np.full(config.seeds, np.nan)
+            return None, np.full((config.seeds, n), np.nan), nothing, nothing
     else:
         best = rates[0]
     rule = contender.make(best, problem)
     runs = [
-        _train(f"{name}-{optimizer}-seed_{i}", problem, rule, best, n, key, options)
+        _train(
+            f"{name}-{optimizer}-seed_{i}", problem, contender.trainer, rule, best, n, key, options
+        )
         for i, key in enumerate(jax.random.split(keys[1], config.seeds))
     ]
-    return best, np.stack([losses for losses, _ in runs]), np.array([s for _, s in runs])
+    losses, seconds, tested = zip(*runs)
+    return best, np.stack(losses), np.array(seconds), np.array(tested)
 
 
 def _train(
     name: str,
     problem: Problem,
-    optimizer: Any,
+    trainer: Any,
+    rule: Any,
     rate: float,
     steps: int,
     key: Any,
     options: RunOptions,
-) -> tuple[np.ndarray, float]:
-    """Losses and seconds of an update of one network; NaN where it diverged."""
+) -> tuple[np.ndarray, float, float]:
+    """Losses, seconds of an update and loss on new trials of one network; NaN if it diverged."""
     start_key, fit_key = jax.random.split(key)
     task, model = start(problem, start_key)
-    log_every = max(1, steps // 10)
-    train = FreshTrialTraining(steps, problem.batch_size, rate, log_every)
+    train = FreshTrialTraining(steps, problem.batch_size, rate, log_every=max(1, steps // 10))
+    how: dict[str, Any] = {"alpha": rule}
+    if trainer is fit:
+        how = {"optimizer": rule, "loss": problem.loss, "trainable": problem.trainable}
     try:
         result = train_network(
-            fit,
+            trainer,
             model,
             task,
             name=name,
@@ -207,20 +233,22 @@ def _train(
             directory=options.directory,
             progress=options.progress,
             resume=options.resume,
-            optimizer=optimizer,
-            loss=problem.loss,
-            trainable=problem.trainable,
             key=fit_key,
+            **how,
         )
     except TrainingDiverged:
-        return np.full(steps, np.nan), np.nan
+        return np.full(steps, np.nan), np.nan, np.nan
+    trials = task.sample(jax.random.fold_in(key, 1), _N_NEW)
+    begin = trials.info.get("initial_state")
+    trajectory = simulate(result.model, trials.inputs, dt=task.dt, initial_state=begin, throw=False)
+    tested = float(problem.loss(trajectory, trials))
     seconds = [record["seconds"] for record in result.history]
     done = [record["step"] for record in result.history]
-    if len(done) < 2:
-        return result.losses, seconds[-1] / done[-1]
-    # Between records, so that the first one takes compilation with it.
-    gaps = np.diff(seconds) / np.diff(done)
-    return result.losses, float(np.median(gaps))
+    each = seconds[-1] / done[-1]
+    if len(done) > 1:
+        # Between records, so that the first one takes compilation with it.
+        each = float(np.median(np.diff(seconds) / np.diff(done)))
+    return result.losses, each, tested
 
 
 def _last_tenth(losses: np.ndarray) -> np.ndarray:
@@ -231,7 +259,7 @@ def _last_tenth(losses: np.ndarray) -> np.ndarray:
 
 def _time_of(found: dict[str, Any], steps: int) -> float:
     """Seconds that the first optimiser, SOFO as a rule, takes for its updates."""
-    _, _, seconds = found["sofo"] if "sofo" in found else next(iter(found.values()))
+    _, _, seconds, _ = found["sofo"] if "sofo" in found else next(iter(found.values()))
     return float(np.nanmedian(seconds) * steps) if np.isfinite(seconds).any() else np.nan
 
 

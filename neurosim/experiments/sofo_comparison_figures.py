@@ -39,9 +39,18 @@ def _curves(result: Result, *, by_seconds: bool) -> Any:
             contender = CONTENDERS[optimizer]
             if contender.longer and not by_seconds:
                 continue
+            if contender.only not in (None, name):
+                continue
             losses = result.arrays[f"{name}.{optimizer}.losses"]
             seconds = result.arrays[f"{name}.{optimizer}.seconds"]
             _seeds(ax, losses, seconds if by_seconds else np.ones(len(seconds)), colour, contender)
+        if problem.baseline is not None:
+            what, value = problem.baseline
+            ax.axhline(value, color="0.4", ls="--", lw=0.8)
+            ax.annotate(
+                what, (1, value), (0, 2), xycoords=("axes fraction", "data"),
+                textcoords="offset points", ha="right", fontsize=6, color="0.3",
+            )  # fmt: skip
         ax.set_title(problem.title)
         if ax.lines:
             ax.set_yscale("log")

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import optax
 
-from ..training import SOFO, HessianFree
+from ..training import SOFO, HessianFree, fit, fit_force
 from .sofo_problems import Problem
 
 
@@ -15,7 +15,9 @@ class Contender(NamedTuple):
 
     - `title`: for figures.
     - `rates`: the field of the config that holds its grid.
-    - `make`: from a rate and a problem to an optimiser for `fit`.
+    - `make`: from a rate and a problem to an optimiser for `fit`, or the ridge of `fit_force`.
+    - `only`: the one task it is for; `None` for all.
+    - `trainer`: `fit` or `fit_force`.
     - `longer`: whether it does the config's `longer` times as many updates as the others.
     """
 
@@ -23,6 +25,8 @@ class Contender(NamedTuple):
     rates: str
     make: Callable[[float, Problem], Any]
     longer: bool = False
+    only: str | None = None
+    trainer: Callable[..., Any] = fit
 
 
 def _sofo(rate: float, problem: Problem) -> Any:
@@ -37,6 +41,9 @@ def _first_order_sofo(rate: float, problem: Problem) -> Any:
 
 
 _FLAT = 1e8
+
+#: The task whose readout alone trains, which is what FORCE can do.
+FORCED = "flip_flop_reservoir"
 
 CONTENDERS: dict[str, Contender] = {
     "sofo": Contender("SOFO", "sofo_rates", _sofo),
@@ -53,6 +60,9 @@ CONTENDERS: dict[str, Contender] = {
         "Adam, more updates", "adam_rates", lambda rate, problem: optax.adam(rate), longer=True
     ),
     "muon": Contender("Muon", "muon_rates", lambda rate, problem: optax.contrib.muon(rate)),
+    "force": Contender(
+        "FORCE", "force_ridges", lambda rate, problem: rate, only=FORCED, trainer=fit_force
+    ),
     "hessian_free": Contender(
         "Hessian-free", "hessian_free_rates", lambda rate, problem: HessianFree(rate)
     ),

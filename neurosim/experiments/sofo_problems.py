@@ -1,5 +1,6 @@
 """The tasks that second-order forward-mode training was published on, small and as published."""
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -39,6 +40,7 @@ class Problem(NamedTuple):
     - `loss`: for `fit`. `trainable`: as there.
     - `batch_size`, `steps`: trials an update, and updates.
     - `n_tangents`, `damping`: of SOFO.
+    - `baseline`: what a known answer without training costs, for figures.
     """
 
     title: str
@@ -51,6 +53,7 @@ class Problem(NamedTuple):
     loss: Callable[..., Any] = mean_squared_error
     loss_name: str = "mean squared error"
     trainable: Any = None
+    baseline: tuple[str, float] | None = None
 
 
 def _whole_reservoir(n_units: int) -> Callable[[Any], Any]:
@@ -71,6 +74,8 @@ SMALL: dict[str, Problem] = {
         batch_size=128,
         steps=200,
         n_tangents=32,
+        # Coordinates are z-scored.
+        baseline=("mean state", 1.0),
     ),
     "adaptive_filter": Problem(
         "adaptive filter, one context",
@@ -79,6 +84,8 @@ SMALL: dict[str, Problem] = {
         batch_size=64,
         steps=200,
         n_tangents=48,
+        # The mean of `stationary_filter_error` over the contexts.
+        baseline=("Kalman filter told the context", 0.4906),
     ),
     "flip_flop": Problem(
         "3-bit flip-flop, all weights",
@@ -92,7 +99,7 @@ SMALL: dict[str, Problem] = {
     "flip_flop_reservoir": Problem(
         "3-bit flip-flop, readout of a reservoir",
         lambda key: FlipFlop(),
-        lambda key: FeedbackReservoir.init(300, key=key),
+        lambda key: FeedbackReservoir.init(100, key=key),
         batch_size=32,
         steps=100,
         n_tangents=64,
@@ -101,9 +108,9 @@ SMALL: dict[str, Problem] = {
         "single reach",
         lambda key: Reaching(dt=0.01),
         lambda key: ReachingNetwork.init(48, 3, key=key),
-        batch_size=64,
-        steps=150,
-        n_tangents=64,
+        batch_size=48,
+        steps=120,
+        n_tangents=48,
         loss=squared_error_per_trial,
         loss_name="weighted squared error",
     ),
@@ -111,9 +118,9 @@ SMALL: dict[str, Problem] = {
         "double reach",
         lambda key: Reaching.double(dt=0.01),
         lambda key: ReachingNetwork.init(48, 6, key=key),
-        batch_size=64,
-        steps=150,
-        n_tangents=64,
+        batch_size=48,
+        steps=120,
+        n_tangents=48,
         loss=squared_error_per_trial,
         loss_name="weighted squared error",
     ),
@@ -122,11 +129,12 @@ SMALL: dict[str, Problem] = {
         lambda key: OneShotClassification(),
         lambda key: BottleneckRNN.one_shot(50, 100, key=key),
         batch_size=64,
-        steps=200,
-        n_tangents=64,
+        steps=150,
+        n_tangents=48,
         damping=1e-3,
         loss=softmax_cross_entropy,
         loss_name="cross-entropy (nats)",
+        baseline=("chance", math.log(3)),
     ),
     "delayed_addition": Problem(
         "delayed addition, 32 steps",
@@ -135,6 +143,7 @@ SMALL: dict[str, Problem] = {
         batch_size=128,
         steps=200,
         n_tangents=64,
+        baseline=("mean sum", 1 / 6),
     ),
     "student_teacher": Problem(
         "linear student and teacher",

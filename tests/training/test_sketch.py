@@ -155,6 +155,28 @@ def test_quadratic_model_of_a_convex_loss_errs_by_the_third_order():
     assert error(1e-2) / error(5e-3) == pytest.approx(8, rel=0.02)
 
 
+@pytest.mark.parametrize(("residual", "order"), [(0.5, 2), (0.0, 3)])
+def test_quadratic_model_of_a_bent_output_errs_by_its_residual(residual, order):
+    """The curvature left out is that of the outputs times what they miss their target by."""
+    target = np.tanh(X @ THETA) + residual
+
+    def outputs(p):
+        return jnp.tanh(X @ p)
+
+    def loss(y):
+        return jnp.mean((y - target) ** 2)
+
+    found = sketch(outputs, loss, THETA, V)
+    z = np.array([0.3, -1.2])
+
+    def error(epsilon):
+        value = loss(outputs(THETA + epsilon * z @ V))
+        model = found.loss + epsilon * found.gradient @ z + epsilon**2 / 2 * z @ found.ggn @ z
+        return value - model
+
+    assert error(2e-3) / error(1e-3) == pytest.approx(2**order, rel=0.02)
+
+
 def test_chunks_of_all_sizes_agree():
     params, xs, labels, init, step, share, *_ = tanh_rnn()
     tangents = random_tangents(params, 7)
