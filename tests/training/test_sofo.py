@@ -365,6 +365,22 @@ def test_a_step_that_makes_the_loss_grow_is_rejected(double_precision):
         assert not info.not_positive
         assert float(new[0]) == pytest.approx(1.5 if rejected else landed, rel=1e-5)
         assert float(after.damping) == pytest.approx(1e-5 if rejected else 1e-6)
+    # As well where the loss is below zero.
+    sofo = SOFO(1, 1.0, **options)
+    shift = 5.0
+
+    def below(p, v):
+        found = sketch_fn(p, v)
+        return found._replace(loss=found.loss - shift)
+
+    info = sofo.step(params, sofo.init(params), below, KEY, loss_fn=lambda p: loss(p) - shift)[2]
+    assert info.rejected
+    momentum = SOFO(1, 1.0, momentum=0.9, **options)
+    state = momentum.init(params)
+    state = eqx.tree_at(lambda s: s.momentum, state, jnp.array([-50.0]))
+    _, after, info = momentum.step(params, state, sketch_fn, KEY, loss_fn=loss)
+    assert info.rejected
+    assert float(after.momentum[0]) == 0
     # Ever shorter steps end by themselves: the minimum is found, and no run ends for it.
     sofo = SOFO(1, 1.0, **options)
     state = sofo.init(params)
