@@ -14,7 +14,9 @@ class Trials(eqx.Module):
     - `targets`: `(batch, time, output channel)`; the value at index k is wanted after step k.
     - `mask`: as `targets`; weight of each entry in the loss, 0 where nothing is asked.
     - `info`: event times, labels and whatever else the analysis of a trial needs, by name; each
-      entry has the batch as its first axis, or describes all trials.
+      entry has the batch as its first axis, or describes all trials. `initial_state`, if it is
+      there, is where training starts the trials, in place of the model's own: a pytree as the
+      model's state, with or without the batch as first axis.
 
     Padding under a zero mask is finite, always: a NaN there would still poison gradients.
     """

@@ -109,7 +109,8 @@ def _run_batch(
     n_trials = trials.inputs.shape[0]
     start = trials.info.get("initial_state")
     if start is None:
-        start = jnp.broadcast_to(model.initial_state(), (n_trials, model.J.shape[0]))
+        start = model.initial_state()
+    start = jnp.broadcast_to(start, (n_trials, model.J.shape[0]))
     drift = eqx.filter_vmap(lambda model, z, u: model.vector_field(0.0, z, u), in_axes=(None, 0, 0))
 
     def step(carry, x):

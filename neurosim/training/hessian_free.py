@@ -14,8 +14,8 @@ from .levenberg_marquardt import LevenbergMarquardt
 from .trainable import leaf_names
 from .update_rule import Objective, UpdateInfo, UpdateRule
 
-#: What a rejected step multiplies the damping by, and the least damping it starts from.
-_RAISE, _LEAST_RAISED = 10.0, 1e-8
+#: What a rejected step multiplies the damping by, the least it starts from, and the most.
+_RAISE, _LEAST_RAISED, _MOST_RAISED = 10.0, 1e-8, 1e20
 _ADVICE = (
     "Gauss-Newton products need forward mode as well as reverse mode, and a custom_vjp lets only "
     "one pass. Inside Diffrax choose an adjoint that serves both, adjoint=diffrax.DirectAdjoint()"
@@ -65,6 +65,7 @@ class HessianFree(UpdateRule):
     - `warm_start`: iterations start at this part of the last solution; 0 starts them at zero. For
       batches large enough that successive solutions have much in common.
     - `adapt`: a `LevenbergMarquardt` that moves the damping, or `None`.
+    - `largest_increase`: as in `SOFO`; by default steps that make the loss grow are taken.
     - `max_rejections`: so many rejected steps in a row end a run of `fit`. A step is rejected, and
       damping raised tenfold, where the loss before or after it, the gradient or the solution is not
       finite, or the curvature along the solution not positive.
@@ -97,6 +98,7 @@ class HessianFree(UpdateRule):
     tolerance: float | int = eqx.field(default=1e-5, kw_only=True)
     warm_start: float | int = eqx.field(static=True, default=0.0, kw_only=True)
     adapt: LevenbergMarquardt | None = eqx.field(default=None, kw_only=True)
+    largest_increase: float | int | None = eqx.field(default=None, kw_only=True)
     max_rejections: int = eqx.field(
         static=True,
         default=10,
@@ -114,6 +116,8 @@ class HessianFree(UpdateRule):
             raise ValueError(f"tolerance must be in [0, 1), got {self.tolerance}.")
         if not 0 <= self.warm_start <= 1:
             raise ValueError(f"warm_start must be in [0, 1], got {self.warm_start}.")
+        if self.largest_increase is not None and not self.largest_increase >= 1:
+            raise ValueError(f"largest_increase must be at least 1, got {self.largest_increase}.")
         if self.adapt is not None and not self.damping > 0:
             raise ValueError("adapt needs a positive damping to start from.")
 
@@ -149,6 +153,7 @@ class HessianFree(UpdateRule):
         **Raises:** `ValueError` where a `custom_vjp` is in the way.
         """
         del key
+        objective = objective.constrained()
         loss, gradient, curve = _local_model(objective, params)
         start = None
         if self.warm_start:
@@ -163,6 +168,8 @@ class HessianFree(UpdateRule):
         rate = self.learning_rate
         rate = rate(state.count) if callable(rate) else rate
         new = jax.tree.map(lambda p, d: (p - rate * d).astype(p.dtype), params, solution)
+        if objective.project is not None:
+            new = objective.project(new)
 
         # One more product tells how good the solution is, and what the step promises.
         bent = curve(solution)
@@ -181,11 +188,14 @@ class HessianFree(UpdateRule):
         # Where the gradient is zero there is nothing to solve for, and no curvature to see.
         not_positive = ~not_finite & (curvature + shift * length**2 <= 0) & (size > 0)
         rejected = not_finite | not_positive
+        if self.largest_increase is not None:
+            slack = self.largest_increase - 1 + 10 * jnp.finfo(loss.dtype).eps
+            rejected |= -actual > slack * jnp.abs(loss)
 
         damping = jnp.maximum(self.damping, state.damping * LevenbergMarquardt().down)
         if self.adapt is not None:
             damping = self.adapt.adapted(state.damping, actual, predicted)
-        raised = jnp.maximum(state.damping, _LEAST_RAISED) * _RAISE
+        raised = jnp.clip(state.damping * _RAISE, _RAISE * _LEAST_RAISED, _MOST_RAISED)
         state_after = HessianFreeState(
             count=state.count + jnp.where(rejected, 0, 1),
             damping=jnp.where(rejected, raised, damping).astype(state.damping.dtype),
@@ -205,7 +215,7 @@ class HessianFree(UpdateRule):
         # A rejected step has a record of its own, and nothing of it may spoil a mean.
         diagnostics = {k: jnp.where(jnp.isfinite(v), v, 0) for k, v in diagnostics.items()}
         ended = state_after.in_a_row >= self.max_rejections
-        failed = jnp.stack([ended & not_finite, ended & ~not_finite])
+        failed = ended & jnp.stack([not_finite, not_positive])
         info = UpdateInfo(loss, gradient, diagnostics, rejected, failed)
         return _choose(rejected, params, new), state_after, info
 

@@ -26,6 +26,13 @@ class MarkedLoss(eqx.Module):
     def __add__(self, other: "MarkedLoss") -> "MarkedLoss":
         return MarkedLoss(self.loss + other.loss, self.row + other.row)
 
+    def __radd__(self, other: Any) -> "MarkedLoss":
+        # `sum` starts from the number 0.
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def __truediv__(self, weight: Any) -> "MarkedLoss":
+        return self * (1 / weight)
+
     def __mul__(self, weight: Any) -> "MarkedLoss":
         return MarkedLoss(weight * self.loss, weight * self.row)
 
@@ -49,7 +56,8 @@ def mark(loss: Callable[..., Any], y: PyTree, *args: PyTree) -> MarkedLoss:
     **Arguments:**
 
     - `loss`: function of `y` and `args` to a scalar, convex in `y`. What it needs of traced arrays
-      must come through `args`, such as targets and weights; `y` alone is differentiated.
+      must come through `args`, such as targets and weights: JAX refuses those it closes over.
+      Slopes are those along `y` and `args`; the curvature is that in `y` alone.
     - `y`: pytree of floating-point arrays.
 
     **Returns:** a `MarkedLoss`.
@@ -120,8 +128,8 @@ def _mark(loss: Callable[..., Any], y: PyTree, args: tuple[PyTree, ...]) -> tupl
         def at(y: PyTree) -> Any:
             return loss(y, *args)
 
-        slope, bent = jax.jvp(jax.grad(at), (y,), (direction,))
-        along = sum(jnp.vdot(a, b) for a, b in _pairs(slope, direction))
+        value, along = jax.jvp(lambda y, args: loss(y, *args), primals, tangents)
+        _, bent = jax.jvp(jax.grad(at), (y,), (direction,))
         n = _n_tangents()
         row = _row(n)
         if n:
@@ -131,8 +139,7 @@ def _mark(loss: Callable[..., Any], y: PyTree, args: tuple[PyTree, ...]) -> tupl
                 highest = jax.lax.Precision.HIGHEST
                 flat = a.reshape(n, -1).astype(row.dtype)
                 row += jnp.matmul(flat, b.reshape(-1).astype(row.dtype), precision=highest)
-        value = jnp.asarray(at(y))
-        return (value, _row(n)), (jnp.asarray(along).astype(value.dtype), row)
+        return (jnp.asarray(value), _row(n)), (jnp.asarray(along), row)
 
     return marked(y, args)
 

@@ -1,5 +1,6 @@
 """A loss over trials as a recurrence, for rules that go through time once and keep nothing."""
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -28,6 +29,11 @@ class Recurrence(eqx.Module):
     share: Callable[[PyTree, PyTree], Any]
     xs: PyTree
     targets: PyTree
+
+    def of(self, before: Callable[[PyTree], PyTree]) -> "Recurrence":
+        """The recurrence of parameters that go through `before` first."""
+        prepare = self.prepare
+        return dataclasses.replace(self, prepare=lambda params: prepare(before(params)))
 
     def loss(self, params: PyTree) -> Float[Array, ""]:
         """The loss alone."""

@@ -71,7 +71,7 @@ def sketch_scan(
     xs: PyTree,
     targets: PyTree,
     *,
-    weights: Float[Array, " time"] | None = None,
+    weights: Any = None,
     chunk_size: int | None = None,
 ) -> Sketch:
     """Sketch of a loss summed over the steps of a recurrence, in memory for one step.
@@ -91,7 +91,7 @@ def sketch_scan(
     - `loss`: `(y, target) -> scalar`, the share of one step.
     - `init`: `params -> state` before the first step; its tangents count.
     - `params`, `tangents`, `chunk_size`: as in `sketch`.
-    - `xs`, `targets`: pytrees with time as the first axis of every leaf; `None` for none.
+    - `xs`, `targets`: pytrees with time as the first axis of every leaf; one may be `None`.
     - `weights`: `(time,)`, of each step's share; 1 by default.
 
     **Returns:** a `Sketch`.
@@ -104,6 +104,7 @@ def sketch_scan(
             f"xs and targets must have one number of steps between them, got {sorted(n_steps)}."
         )
     length = n_steps.pop()
+    weights = None if weights is None else jnp.asarray(weights)
     if weights is not None and weights.shape != (length,):
         raise ValueError(f"weights must have shape ({length},), got {weights.shape}.")
     wide = jnp.result_type(float)

@@ -62,7 +62,8 @@ class SOFO(UpdateRule):
       as it is, masks and means included.
     - `damping`: lambda, 0 for none.
     - `damping_mode`: gamma is lambda times the greatest eigenvalue of G (`"relative_max"`), times
-      the smallest (`"relative_min"`), or lambda (`"absolute"`).
+      the smallest (`"relative_min"`, which needs as many supervised numbers as tangents), or lambda
+      (`"absolute"`).
     - `power`: 1, or 0.5 for the inverse square root of the damped spectrum, which wants a smaller
       rate.
     - `tangents`: a `TangentSampler`.
@@ -103,7 +104,7 @@ class SOFO(UpdateRule):
 
     n_tangents: int = eqx.field(static=True, converter=_count("n_tangents"))
     learning_rate: float | Array | Callable[[Array], Any] | None = 0.1
-    damping: float = 1e-5
+    damping: float | Array = 1e-5
     damping_mode: DampingMode = eqx.field(static=True, default="relative_max")
     power: float = eqx.field(static=True, default=1.0)
     tangents: TangentSampler = GaussianTangents()
@@ -128,15 +129,18 @@ class SOFO(UpdateRule):
         """
         check_parameters(self, params)
         dtype = jnp.result_type(float)
-        zeros = jax.tree.map(jnp.zeros_like, params)
+
+        def zeros() -> PyTree:
+            return jax.tree.map(jnp.zeros_like, params)
+
         return SOFOState(
             count=jnp.zeros((), jnp.int32),
             damping=jnp.asarray(self.damping, dtype),
             rejected=jnp.zeros((), jnp.int32),
             in_a_row=jnp.zeros((), jnp.int32),
-            momentum=zeros if self.momentum else None,
+            momentum=zeros() if self.momentum else None,
             optimizer=None if self.optimizer is None else self.optimizer.init(params),
-            last=zeros if self.keep_last else None,
+            last=zeros() if self.keep_last else None,
             seeds=jnp.zeros(self.orthogonal_to, jnp.uint32) if self.orthogonal_to else None,
         )
 
@@ -144,6 +148,7 @@ class SOFO(UpdateRule):
         self, objective: Objective, params: PyTree, state: SOFOState, key: PRNGKeyArray
     ) -> tuple[PyTree, SOFOState, UpdateInfo]:
         """As `UpdateRule.update`."""
+        objective = objective.constrained()
         recurrence = objective.recurrence
 
         def sketch_fn(params: PyTree, tangents: PyTree) -> Sketch:
@@ -154,7 +159,9 @@ class SOFO(UpdateRule):
             )
 
         loss_fn = objective if recurrence is None else recurrence.loss
-        params, state, info = self.step(params, state, sketch_fn, key, loss_fn=loss_fn)
+        params, state, info = self.step(
+            params, state, sketch_fn, key, loss_fn=loss_fn, project=objective.project
+        )
         diagnostics = {
             "damping": info.damping,
             "largest_eigenvalue": info.spectrum[-1],
@@ -167,7 +174,10 @@ class SOFO(UpdateRule):
         }
         if not self._leaves_the_span:
             diagnostics["predicted_decrease"] = info.predicted_decrease
-        # A rejected step has a record of its own, and nothing of it may spoil a mean.
+        # What a rejected step would have done is not what was done, and may spoil a mean.
+        for name in ("actual_decrease", "predicted_decrease"):
+            if name in diagnostics:
+                diagnostics[name] = jnp.where(info.rejected, 0, diagnostics[name])
         diagnostics = {k: jnp.where(jnp.isfinite(v), v, 0) for k, v in diagnostics.items()}
         ended = state.in_a_row >= self.max_rejections
         # Steps that make the loss grow end by themselves: damping makes them ever shorter.
@@ -182,6 +192,7 @@ class SOFO(UpdateRule):
         key: PRNGKeyArray,
         *,
         loss_fn: Callable[[PyTree], Any] | None = None,
+        project: Callable[[PyTree], PyTree] | None = None,
     ) -> tuple[PyTree, SOFOState, SOFOInfo]:
         """One update of any parameters, for loops of your own.
 
@@ -206,6 +217,8 @@ class SOFO(UpdateRule):
         - `key`: for the tangents.
         - `loss_fn`: `params -> scalar` on the same trials, for the actual decrease. Without it a
           step to where the loss is worse, or not finite, is taken all the same.
+        - `project`: constraints that new parameters are put through. `sketch_fn` must know them:
+          its loss is one of projected parameters.
 
         **Returns:** new parameters and state, and a `SOFOInfo`.
 
@@ -226,6 +239,8 @@ class SOFO(UpdateRule):
         direction = combine_tangents(tangents, z)
         updates, momentum, optimizer = self._updates(direction, params, state)
         new = jax.tree.map(lambda p, u: (p + u).astype(p.dtype), params, updates)
+        if project is not None:
+            new = project(new)
 
         actual = jnp.asarray(jnp.nan, found.loss.dtype)
         loss_is_finite = jnp.asarray(True)
@@ -235,7 +250,9 @@ class SOFO(UpdateRule):
         numbers = [found.loss, found.gradient, found.ggn, *jax.tree.leaves(new)]
         finite = [jnp.all(jnp.isfinite(x)) for x in numbers]
         not_finite = ~(jnp.all(jnp.stack(finite)) & loss_is_finite)
-        not_positive = ~not_finite & ~self._is_positive(spectrum)
+        # Trials whose mask is zero ask for nothing, and change nothing.
+        idle = (found.loss == 0) & ~jnp.any(found.gradient) & ~jnp.any(found.ggn)
+        not_positive = ~not_finite & ~idle & ~self._is_positive(spectrum)
         rejected = not_finite | not_positive
         if self.largest_increase is not None and self.optimizer is None and loss_fn is not None:
             # At a minimum rounding alone goes up half of the time.
@@ -275,7 +292,11 @@ class SOFO(UpdateRule):
         def choose(a: Any, b: Any) -> Any:
             return jnp.where(rejected, a, b) if eqx.is_array(a) else a
 
-        params, state_after = jax.tree.map(choose, (params, held), (new, moved))
+        def leave(a: Any, b: Any) -> Any:
+            return jnp.where(idle, a, b) if eqx.is_array(a) else a
+
+        chosen = jax.tree.map(choose, (params, held), (new, moved))
+        params, state_after = jax.tree.map(leave, (params, state), chosen)
         positive = jnp.maximum(spectrum, 0)
         share = positive / jnp.where(positive.sum() > 0, positive.sum(), 1)
         logs = jnp.where(share > 0, jnp.log(jnp.where(share > 0, share, 1)), 0)
@@ -288,7 +309,7 @@ class SOFO(UpdateRule):
                 damping=state.damping,
                 spectrum=spectrum,
                 effective_rank=jnp.exp(-jnp.sum(share * logs)),
-                step_norm=jnp.where(rejected, 0, jnp.sqrt(sum(squares))),
+                step_norm=jnp.where(rejected | idle, 0, jnp.sqrt(sum(squares))),
                 predicted_decrease=predicted,
                 actual_decrease=actual,
                 rejected=rejected,

@@ -1,5 +1,6 @@
 """Losses that are sums over time steps, so that a run need not be kept to compute them."""
 
+import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
@@ -28,10 +29,14 @@ def stepwise(term: Term, weight: Weight) -> Callable[[Callable], Callable]:
     Rules that go through time once, as `SOFO` does, then need no memory for the length of trials.
 
     ```python
-    @stepwise(lambda y, target, mask: jnp.sum(mask * jnp.abs(y - target)), weight=jnp.sum)
-    def mean_absolute_error(trajectory, trials):
-        error = jnp.abs(trajectory.outputs - trials.targets)
-        return jnp.sum(trials.mask * error) / jnp.sum(trials.mask)
+    def log_cosh(y, target, mask):
+        return jnp.sum(mask * jnp.log(jnp.cosh(y - target)))
+
+
+    @stepwise(log_cosh, weight=jnp.sum)
+    def mean_log_cosh(trajectory, trials):
+        whole = log_cosh(trajectory.outputs, trials.targets, trials.mask)
+        return whole / jnp.sum(trials.mask)
     ```
 
     **Arguments:**
@@ -39,10 +44,14 @@ def stepwise(term: Term, weight: Weight) -> Callable[[Callable], Callable]:
     - `term`: of outputs, targets and mask, `(trial, output)` each, at one step.
     - `weight`: the whole mask, `(trial, time, output)`, to what the sum is divided by.
 
-    **Returns:** a decorator, which leaves the loss as it is.
+    **Returns:** a decorator, which leaves the loss as it is. That the two agree is up to you.
+
+    **Raises:** `ValueError` for what is not a plain function.
     """
 
     def marked(loss: Callable) -> Callable:
+        if not inspect.isfunction(loss):
+            raise ValueError(f"stepwise marks plain functions, got {type(loss).__name__}.")
         loss.step_terms = (StepTerm(1.0, term, weight),)
         return loss
 

@@ -176,8 +176,16 @@ def train_step(
         return _scalar(setup.loss(trajectory, trials))
 
     recurrence = recurrence_of(setup, state.params, frozen, trials, noise_key)
+
+    def project(params: PyTree) -> PyTree:
+        kept = project_all(setup.constraints, eqx.combine(params, frozen), initial)
+        return eqx.filter(kept, setup.trainable)
+
     raw, rule_state, info = setup.rule.update(
-        Objective(outputs, loss, recurrence), state.params, state.rule_state, rule_key
+        Objective(outputs, loss, recurrence, project if setup.constraints else None),
+        state.params,
+        state.rule_state,
+        rule_key,
     )
     taken = sorted({*info.diagnostics} & {*OWN_RECORDS})
     if taken:

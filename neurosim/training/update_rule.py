@@ -23,14 +23,27 @@ class Objective(eqx.Module):
     - `loss`: outputs to a scalar.
     - `recurrence`: the same loss as a sum over time, for rules that go through time once and keep
       nothing; `None` where it is no such sum.
+    - `project`: what training's constraints make of parameters; `None` without constraints. They
+      are kept after the update in any case; a rule that foretells what its step will do must know.
     """
 
     outputs: Callable[[PyTree], PyTree]
     loss: Callable[[PyTree], Any]
     recurrence: Recurrence | None = None
+    project: Callable[[PyTree], PyTree] | None = None
 
     def __call__(self, params: PyTree) -> Any:
         return self.loss(self.outputs(params))
+
+    def constrained(self) -> "Objective":
+        """The same loss of parameters that are projected first: flat along what may not move."""
+        project = self.project
+        if project is None:
+            return self
+        recurrence = self.recurrence
+        if recurrence is not None:
+            recurrence = recurrence.of(project)
+        return Objective(lambda p: self.outputs(project(p)), self.loss, recurrence, project)
 
 
 class UpdateInfo(NamedTuple):

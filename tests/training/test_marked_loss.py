@@ -133,6 +133,29 @@ def test_inert_outside_of_a_sketch():
     assert many[0] == pytest.approx(expected, rel=1e-14)
 
 
+def test_slopes_go_through_the_arguments_too():
+    """On |w|^2 |y|^2 with respect to y and w: (2 |w|^2 y, 2 |y|^2 w)."""
+
+    def total(q):
+        return mark(lambda y, w: w * jnp.sum(y**2), q[0], jnp.sum(q[1] ** 2))
+
+    q = (jnp.ones(2), jnp.ones(3))
+    by_y, by_w = jax.grad(lambda q: total(q).loss)(q)
+    np.testing.assert_allclose(by_y, [6, 6])
+    np.testing.assert_allclose(by_w, [4, 4, 4])
+    tangents = (jnp.array([[1.0, 0], [0, 0]]), jnp.array([[0.0, 0, 0], [1, 0, 0]]))
+    found = sketch_marked(total, q, tangents)
+    np.testing.assert_allclose(found.gradient, [6, 4])
+    np.testing.assert_allclose(found.ggn, [[6, 0], [0, 0]])
+
+
+def test_shares_are_summed_and_divided():
+    a = jnp.array([0.7])
+    found = sketch_marked(lambda a: sum([mark(square, a), mark(square, 2 * a)]) / 2, a, TANGENTS)
+    slope, curvature = (0.7 - TARGET) + 2 * (1.4 - TARGET), 1 + 4
+    check(found, ((0.7 - TARGET) ** 2 + (1.4 - TARGET) ** 2) / 2, slope, curvature)
+
+
 def test_a_tree_of_outputs_and_single_precision():
     def total(p):
         return mark(lambda y: jnp.sum(y["a"] ** 2) + jnp.sum(y["b"] ** 2), {"a": p * 2, "b": p})

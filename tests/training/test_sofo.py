@@ -15,9 +15,11 @@ from tiny_circuits import Accumulate, Constant, TinyRNN, assert_same_bits, const
 
 from neurosim.models import NMRNN, VanillaRNN
 from neurosim.simulate import simulate
-from neurosim.tasks import FlipFlop, Trials
+from neurosim.tasks import FlipFlop, Task, Trials
 from neurosim.training import (
     SOFO,
+    DaleLaw,
+    FrozenEntries,
     GaussianTangents,
     IdentityTangents,
     LevenbergMarquardt,
@@ -288,6 +290,111 @@ def test_an_ensemble_is_its_members():
         np.testing.assert_allclose(many.losses[i], one.losses, rtol=1e-3)
 
 
+def test_frozen_entries_are_left_out_of_the_step(double_precision):
+    """Freezing entries of a linear model is least squares in the others, in one step."""
+
+    class Linear(Constant):
+        """Outputs X p, of parameters p."""
+
+        def readout(self, state):
+            return jnp.asarray(X) @ self.p + 0 * state[0]
+
+    frozen = np.array([False, True, False])
+    result = fit(
+        Linear(jnp.asarray(THETA)), constant_trials(TARGET), steps=1, dt=0.1, key=KEY,
+        optimizer=SOFO(3, 1.0, damping=0.0), progress=False, log_every=1,
+        constraints=FrozenEntries(lambda m: m.p, frozen),
+    )  # fmt: skip
+    rest = np.linalg.lstsq(X[:, ~frozen], TARGET - X[:, 1] * THETA[1], rcond=None)[0]
+    np.testing.assert_allclose(result.model.p[~frozen], rest, atol=1e-10)
+    assert float(result.model.p[1]) == THETA[1]
+    record = result.history[-1]
+    after = squared_error(X @ np.asarray(result.model.p))
+    assert record["actual_decrease"] == pytest.approx(float(result.losses[0] - after), rel=1e-9)
+    assert record["predicted_decrease"] == pytest.approx(record["actual_decrease"], rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "constraint",
+    [
+        FrozenEntries(lambda m: m.W, (np.arange(25) < 8).reshape(5, 5)),
+        FrozenEntries(lambda m: m.W, np.ones((5, 5), bool)),
+        DaleLaw(lambda m: m.W, excitatory=0.8),
+    ],
+    ids=["some frozen", "all frozen", "Dale"],
+)
+def test_no_step_raises_the_loss_under_constraints(constraint):
+    model, trials = TinyRNN.init(KEY), Accumulate().sample(KEY, 16)
+    result = fit(
+        model, trials, optimizer=SOFO(20, 1.0), steps=30, key=KEY, dt=0.1, progress=False,
+        constraints=constraint,
+    )  # fmt: skip
+    assert np.all(np.diff(result.losses) <= 1e-5 * result.losses[:-1])
+    assert result.losses[-1] < 0.5 * result.losses[0]
+
+
+def test_batches_that_ask_for_nothing_change_nothing():
+    class Catch(Task):
+        """The running sum, with every other batch unasked, by the parity of its first number."""
+
+        inner: Accumulate = Accumulate()
+        dt: float = 0.1
+
+        @property
+        def n_inputs(self):
+            return 1
+
+        @property
+        def n_outputs(self):
+            return 1
+
+        @property
+        def n_steps(self):
+            return self.inner.n_steps
+
+        def sample(self, key, batch_size):
+            trials = self.inner.sample(key, batch_size)
+            asked = jax.random.bernoulli(jax.random.fold_in(key, 7), 0.4)
+            return Trials(trials.inputs, trials.targets, trials.mask * asked, trials.info)
+
+    options = {"optimizer": SOFO(10, 0.3, max_rejections=2), "key": KEY, "batch_size": 16}
+    result = fit(TinyRNN.init(KEY), Catch(), steps=60, log_every=20, progress=False, **options)
+    assert (result.losses == 0).sum() > 20
+    asked = result.losses[result.losses > 0]
+    assert asked[-5:].mean() < 0.5 * asked[0]
+    # Damping rose with steps that were rejected for other reasons alone.
+    assert result.history[-1]["damping"] < 1e-2
+    assert result.history[-1]["rejected"] < 0.2
+
+
+def test_buffers_of_the_state_can_be_given_away(double_precision):
+    sofo = SOFO(2, 0.5, keep_last=True, momentum=0.5)
+    step = eqx.filter_jit(lambda p, s, key: sofo.step(p, s, linear_sketch, key), donate="all")
+    params = jnp.array(THETA)
+    state = sofo.init(params)
+    for key in jax.random.split(KEY, 3):
+        params, state, info = step(params, state, key)
+    assert not info.rejected
+
+
+def test_rates_and_dampings_may_be_traced():
+    x, target = jnp.asarray(X, jnp.float32), jnp.asarray(TARGET, jnp.float32)
+    params = jnp.asarray(THETA, jnp.float32)
+
+    def sketch_fn(p, v):
+        return sketch(lambda p: x @ p, lambda y: jnp.mean((y - target) ** 2), p, v)
+
+    @jax.jit
+    def first(rate, damping):
+        sofo = SOFO(3, rate, damping=damping, tangents=IdentityTangents())
+        return sofo.step(params, sofo.init(params), sketch_fn, KEY)[0]
+
+    best = np.linalg.lstsq(X, TARGET, rcond=None)[0]
+    np.testing.assert_allclose(first(0.5, 0.0), THETA + 0.5 * (best - THETA), atol=1e-4)
+    both = jax.vmap(first, (0, None))(jnp.array([0.5, 1.0]), 0.0)
+    np.testing.assert_allclose(both[1], best, atol=1e-4)
+
+
 def test_an_initial_state_trains_where_it_is_asked_for():
     model = TinyRNN.init(KEY)
     result = fit(
@@ -395,7 +502,7 @@ def test_a_step_that_makes_the_loss_grow_is_rejected(double_precision):
     [
         lambda y: -jnp.mean(y**2),
         lambda y: jnp.mean(jnp.sin(5 * y)),
-        lambda y: 0 * jnp.sum(y),
+        lambda y: 1 + 0 * jnp.sum(y),
     ],
 )
 def test_curvature_that_is_not_positive_is_rejected(double_precision, loss):
@@ -480,6 +587,13 @@ def test_a_step_over_the_edge_is_shortened_until_it_stays(double_precision):
         ({"chunk_size": 0}, "chunk_size"),
         ({"largest_increase": 0.5}, "largest_increase must be at least 1"),
         ({"max_rejections": 0}, "max_rejections must be at least 1"),
+        ({"n_tangents": 1, "keep_last": True}, "keep_last needs n_tangents of at least 2"),
+        ({"learning_rate": "a"}, "learning_rate must be a positive number"),
+        ({"learning_rate": np.ones(2)}, "learning_rate must be a positive number"),
+        ({"damping": 1e39}, "damping must be finite"),
+        ({"tangents": GaussianTangents}, "tangents must be a TangentSampler, got the class"),
+        ({"adapt": LevenbergMarquardt}, "adapt must be a LevenbergMarquardt, got the class"),
+        ({"mesh": 3}, "mesh must be a Mesh, got int"),
     ],
 )
 def test_options_out_of_range_are_refused(options, message):
@@ -503,6 +617,12 @@ def test_parameters_it_cannot_train_are_refused():
         SOFO(1).init({"a": None})
     with pytest.raises(ValueError, match=r"a.* is int32"):
         SOFO(1).init({"a": jnp.arange(3), "b": jnp.zeros(2)})
+    with pytest.raises(ValueError, match="one precision, float32 or float64; got bfloat16"):
+        SOFO(1).init({"a": jnp.zeros(3, jnp.bfloat16)})
+    with jax.enable_x64(True), pytest.raises(ValueError, match="got float32, float64"):
+        SOFO(1).init({"a": jnp.zeros(3), "b": jnp.zeros(3, jnp.float32)})
+    with pytest.raises(ValueError, match=r"trains arrays; .*a.* is a float"):
+        SOFO(1).init({"a": 1.0})
     with pytest.raises(ValueError, match="is complex64"):
         SOFO(1).init({"a": jnp.zeros(3, complex)})
     with pytest.raises(ValueError, match=r"exceeds the .* trainable parameters"):
