@@ -91,11 +91,12 @@ def gram_matrix(tangents: PyTree) -> Float[Array, "tangent tangent"]:
     return gram
 
 
-def combine_tangents(tangents: PyTree, coefficients: Float[Array, " tangent"]) -> PyTree:
-    """The sum of tangents times coefficients, a pytree like the parameters."""
+def combine_tangents(tangents: PyTree, coefficients: Any) -> PyTree:
+    """The sum of tangents times coefficients `(K,)`, a pytree like the parameters."""
 
     def combine(leaf: Any) -> Array:
-        return jnp.tensordot(coefficients.astype(leaf.dtype), leaf, 1, precision=_HIGHEST)
+        weights = jnp.asarray(coefficients, leaf.dtype)
+        return jnp.tensordot(weights, leaf, 1, precision=_HIGHEST)
 
     return jax.tree.map(combine, tangents)
 

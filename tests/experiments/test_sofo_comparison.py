@@ -2,7 +2,9 @@
 
 import dataclasses
 
+import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -12,6 +14,8 @@ from neurosim.experiments.sofo_memory import METHODS, memory_by_length
 from neurosim.experiments.sofo_optimizers import CONTENDERS
 from neurosim.experiments.sofo_problems import PUBLISHED, SMALL, n_trained, start
 from neurosim.training import SOFO, fit
+from neurosim.training.training_checks import checked_setup
+from neurosim.training.training_step import first_state, recurrence_of, train_step
 
 EXPERIMENT = get_experiment("sofo_comparison")
 QUICK = EXPERIMENT.presets["quick"]
@@ -72,15 +76,24 @@ def test_diverged_seeds_are_reported_and_stop_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("name", list(SMALL))
-def test_every_task_trains_with_every_optimiser(name):
+def test_an_update_of_sofo_can_be_traced_on_every_task(name):
+    """Network, task and loss fit together, and memory does not grow with trials."""
     problem = SMALL[name]
     task, model = start(problem, jax.random.key(0))
     assert n_trained(problem, model) > problem.n_tangents
-    result = fit(
-        model, task, optimizer=SOFO(4, 0.01), steps=2, batch_size=4, loss=problem.loss,
-        trainable=problem.trainable, key=jax.random.key(1), progress=False,
+    setup = checked_setup(
+        model, task, optimizer=SOFO(4, 0.01), batch_size=4, loss=problem.loss, dt=None,
+        trainable=problem.trainable, constraints=(), simulate_options=None,
     )  # fmt: skip
-    assert np.isfinite(result.losses).all()
+    params = eqx.filter(model, setup.trainable)
+    frozen = eqx.filter(model, setup.trainable, inverse=True)
+    key = jax.random.key(1)
+    assert recurrence_of(setup, params, frozen, task.sample(key, 4), key) is not None
+    step = jnp.zeros((), jnp.int32)
+    _, emitted = eqx.filter_eval_shape(
+        train_step, setup, first_state(setup, params), frozen, model, key, step
+    )
+    assert emitted["loss"].shape == ()
 
 
 @pytest.mark.parametrize("optimizer", [n for n, c in CONTENDERS.items() if c.only is None])
