@@ -46,7 +46,8 @@ def continue_fixed_points(
     bends, and every entry of `inputs` is landed on. Computed in float64 whatever JAX's setting.
 
     Where branches cross (a pitchfork), it goes straight on; the change of `stable` tells, and
-    `find_fixed_points` beyond finds the others.
+    `find_fixed_points` beyond finds the others. An entry of `inputs` exactly at a crossing or a fold,
+    where Newton's method has nothing to go by, can end a branch as `"lost"`: move it a little.
 
     ```python
     def f(x, u):
