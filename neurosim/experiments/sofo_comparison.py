@@ -119,6 +119,8 @@ def run(
         for optimizer in config.optimizers:
             if CONTENDERS[optimizer].only in (None, name):
                 found[optimizer] = _contest(name, problem, optimizer, steps, keys, config, options)
+                # Hundreds of compiled programs in one process fill what memory code may have.
+                jax.clear_caches()
         whole = _time_of(found, steps)
         _, model = start(problem, keys[0])
         about = {"parameters": n_trained(problem, model), "tangents": problem.n_tangents}
