@@ -9,6 +9,7 @@ _hook.__enter__()
 import os  # noqa: E402
 
 import jax  # noqa: E402
+import jaxtyping  # noqa: E402
 import matplotlib  # noqa: E402
 import pytest  # noqa: E402
 
@@ -21,6 +22,14 @@ def double_precision():
     """float64 for the length of a test."""
     with jax.enable_x64(True):
         yield
+
+
+@pytest.fixture
+def unchecked_signatures():
+    """Leaves refusing to the functions themselves, as for users, who have no type checker."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.fixture(autouse=True, scope="module")

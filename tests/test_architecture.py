@@ -116,6 +116,38 @@ print([name for name in {heavy} if name in sys.modules])
     assert out.stdout.strip() == "[]"
 
 
+def test_analysis_brings_no_model_and_no_solver():
+    """What an experimenter needs for a recording, and nothing else of this package."""
+    code = """
+import sys
+import neurosim.analysis
+import neurosim.analysis.io
+rooms = ("models", "tasks", "training", "simulate", "experiments", "plotting")
+print([name for name in sys.modules if name.startswith(tuple("neurosim." + r for r in rooms))])
+print([name for name in ("diffrax", "sklearn", "pandas", "pynwb") if name in sys.modules])
+"""
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.split() == ["[]", "[]"]
+
+
+def test_names_of_the_package_are_there_when_they_are_asked_for():
+    code = """
+import neurosim
+from neurosim import DivergenceError, Trajectory, simulate
+import neurosim.training, neurosim.simulate
+from neurosim.simulate import simulate as same
+assert neurosim.simulate is simulate is same and callable(simulate)
+assert {"simulate", "Trajectory", "DivergenceError", "__version__"} <= set(dir(neurosim))
+assert issubclass(DivergenceError, ArithmeticError) and Trajectory.__name__ == "Trajectory"
+try:
+    neurosim.simulator
+except AttributeError as error:
+    print(error)
+"""
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "has no attribute 'simulator'" in out.stdout
+
+
 def test_files_are_named_after_ideas():
     leftovers = {
         "utils.py",

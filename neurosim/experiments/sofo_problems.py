@@ -65,6 +65,17 @@ def _whole_reservoir(n_units: int) -> Callable[[Any], Any]:
     return make
 
 
+_SINGLE_REACH = Problem(
+    "single reach",
+    lambda key: Reaching(dt=0.01),
+    lambda key: ReachingNetwork.init(48, 3, key=key),
+    batch_size=48,
+    steps=120,
+    n_tangents=48,
+    loss=squared_error_per_trial,
+    loss_name="weighted squared error",
+)
+
 #: About a minute each for SOFO on two CPU cores.
 SMALL: dict[str, Problem] = {
     "lorenz": Problem(
@@ -104,25 +115,11 @@ SMALL: dict[str, Problem] = {
         steps=100,
         n_tangents=64,
     ),
-    "single_reach": Problem(
-        "single reach",
-        lambda key: Reaching(dt=0.01),
-        lambda key: ReachingNetwork.init(48, 3, key=key),
-        batch_size=48,
-        steps=120,
-        n_tangents=48,
-        loss=squared_error_per_trial,
-        loss_name="weighted squared error",
-    ),
-    "double_reach": Problem(
-        "double reach",
-        lambda key: Reaching.double(dt=0.01),
-        lambda key: ReachingNetwork.init(48, 6, key=key),
-        batch_size=48,
-        steps=120,
-        n_tangents=48,
-        loss=squared_error_per_trial,
-        loss_name="weighted squared error",
+    "single_reach": _SINGLE_REACH,
+    "double_reach": _SINGLE_REACH._replace(
+        title="double reach",
+        make_task=lambda key: Reaching.double(dt=0.01),
+        make_model=lambda key: ReachingNetwork.init(48, 6, key=key),
     ),
     "one_shot": Problem(
         "one-shot classification",

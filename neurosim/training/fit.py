@@ -15,7 +15,8 @@ from ..models import Dynamics
 from ..tasks import Task, Trials
 from .constraints import Constraint, admissible_start
 from .losses import Loss, mean_squared_error
-from .schedule import Count, checked_schedule
+from .run_state import Run
+from .schedule import Count, Schedule, checked_schedule
 from .trainable import Trainable
 from .training_checks import check_key, check_validation, checked_setup
 from .training_loop import run_training
@@ -157,6 +158,11 @@ def fit(
     check_validation(setup, schedule.validation)
     initial = admissible_start(setup.constraints, model)
     run, frozen = run_training(setup, initial, key, schedule, n_members=None)
+    return fit_result(run, frozen, schedule)
+
+
+def fit_result(run: Run, frozen: Any, schedule: Schedule) -> FitResult:
+    """What a finished or interrupted run of one model found."""
     return FitResult(
         model=eqx.combine(run.state.params, frozen),
         best_model=eqx.combine(run.best.params, frozen),

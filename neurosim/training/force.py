@@ -18,7 +18,7 @@ from ..kernels import check_dt
 from ..models.feedback_reservoir import FeedbackReservoir
 from ..tasks import Task, Trials
 from .constraints import admissible_start
-from .fit import FitResult
+from .fit import FitResult, fit_result
 from .losses import mean_squared_error
 from .schedule import Count, checked_schedule
 from .training_checks import check_key, check_validation, checked_setup
@@ -204,17 +204,7 @@ def fit_force(
     _check_trials(model, draw_trials(setup.source, key, setup.batch_size))
     check_validation(setup, schedule.validation)
     run, frozen = run_training(setup, admissible_start((), model), key, schedule, n_members=None)
-    return FitResult(
-        model=eqx.combine(run.state.params, frozen),
-        best_model=eqx.combine(run.best.params, frozen),
-        best_loss=float(run.best.loss),
-        best_step=int(run.best.step),
-        losses=run.losses,
-        history=run.history,
-        steps_done=run.done,
-        interrupted=run.interrupted,
-        run_dir=schedule.run_dir,
-    )
+    return fit_result(run, frozen, schedule)
 
 
 class _Force(UpdateRule):

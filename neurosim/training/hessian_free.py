@@ -11,11 +11,10 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from ..kernels import whole_number
 from .levenberg_marquardt import LevenbergMarquardt
-from .trainable import leaf_names
+from .parameter_checks import check_leaves
+from .rejection import grew_too_much, next_damping, raised_damping
 from .update_rule import Objective, UpdateInfo, UpdateRule
 
-#: What a rejected step multiplies the damping by, the least it starts from, and the most.
-_RAISE, _LEAST_RAISED, _MOST_RAISED = 10.0, 1e-8, 1e20
 _ADVICE = (
     "Gauss-Newton products need forward mode as well as reverse mode, and a custom_vjp lets only "
     "one pass. Inside Diffrax choose an adjoint that serves both, adjoint=diffrax.DirectAdjoint()"
@@ -126,17 +125,7 @@ class HessianFree(UpdateRule):
 
         **Raises:** `ValueError` for parameters that this cannot train.
         """
-        leaves = jax.tree.leaves(params)
-        if not leaves:
-            raise ValueError(
-                "HessianFree needs at least one trainable leaf, and the parameters have none."
-            )
-        for name, leaf in zip(leaf_names(params), leaves):
-            dtype = jnp.result_type(leaf)
-            if not jnp.issubdtype(dtype, jnp.floating):
-                raise ValueError(
-                    f"HessianFree trains real floating-point parameters; {name} is {dtype.name}."
-                )
+        check_leaves("HessianFree", params)
         return HessianFreeState(
             count=jnp.zeros((), jnp.int32),
             damping=jnp.asarray(self.damping, jnp.result_type(float)),
@@ -189,16 +178,14 @@ class HessianFree(UpdateRule):
         not_positive = ~not_finite & (curvature + shift * length**2 <= 0) & (size > 0)
         rejected = not_finite | not_positive
         if self.largest_increase is not None:
-            slack = self.largest_increase - 1 + 10 * jnp.finfo(loss.dtype).eps
-            rejected |= -actual > slack * jnp.abs(loss)
+            rejected |= grew_too_much(loss, actual, self.largest_increase)
 
-        damping = jnp.maximum(self.damping, state.damping * LevenbergMarquardt().down)
-        if self.adapt is not None:
-            damping = self.adapt.adapted(state.damping, actual, predicted)
-        raised = jnp.clip(state.damping * _RAISE, _RAISE * _LEAST_RAISED, _MOST_RAISED)
+        damping = next_damping(
+            state.damping, self.damping, self.adapt, actual=actual, predicted=predicted
+        )
         state_after = HessianFreeState(
             count=state.count + jnp.where(rejected, 0, 1),
-            damping=jnp.where(rejected, raised, damping).astype(state.damping.dtype),
+            damping=jnp.where(rejected, raised_damping(state.damping), damping),
             rejected=state.rejected + jnp.where(rejected, 1, 0),
             in_a_row=jnp.where(rejected, state.in_a_row + 1, 0),
             last=_choose(rejected, state.last, solution) if self.warm_start else None,

@@ -13,9 +13,11 @@ from jaxtyping import Array, PRNGKeyArray, PyTree
 from ..kernels import whole_number
 from .earlier_tangents import draw_unseen
 from .levenberg_marquardt import LevenbergMarquardt
+from .rejection import grew_too_much, next_damping, raised_damping
 from .sketch import Sketch, sketch
 from .sketch_solver import (
     DampingMode,
+    SketchStep,
     combine_tangents,
     orthonormalise,
     solve_sketch,
@@ -26,9 +28,6 @@ from .tangent_samplers import GaussianTangents, TangentSampler
 from .update_rule import Objective, UpdateInfo, UpdateRule
 
 SketchFunction: TypeAlias = Callable[[PyTree, PyTree], Sketch]
-
-#: What a rejected step multiplies the damping by, the least it starts from, and the most.
-_RAISE, _LEAST_RAISED, _MOST_RAISED = 10.0, 1e-8, 1e20
 
 
 def _count(name: str) -> Callable[[Any], int]:
@@ -228,14 +227,7 @@ class SOFO(UpdateRule):
             raise ValueError("adapt needs the loss after a step: pass loss_fn=.")
         tangents, seeds = self._draw(key, params, state)
         found = sketch_fn(params, tangents)
-        solved = solve_sketch(
-            found.ggn,
-            found.gradient,
-            damping=state.damping,
-            damping_mode=self.damping_mode,
-            power=self.power,
-        )
-        z, spectrum = solved
+        z, spectrum = self.solve(found, state.damping)
         direction = combine_tangents(tangents, z)
         updates, momentum, optimizer = self._updates(direction, params, state)
         new = jax.tree.map(lambda p, u: (p + u).astype(p.dtype), params, updates)
@@ -255,21 +247,15 @@ class SOFO(UpdateRule):
         not_positive = ~not_finite & ~idle & ~self._is_positive(spectrum)
         rejected = not_finite | not_positive
         if self.largest_increase is not None and self.optimizer is None and loss_fn is not None:
-            # At a minimum rounding alone goes up half of the time.
-            slack = self.largest_increase - 1 + 10 * jnp.finfo(found.loss.dtype).eps
-            rejected |= -actual > slack * jnp.abs(found.loss)
+            rejected |= grew_too_much(found.loss, actual, self.largest_increase)
 
         predicted = jnp.asarray(jnp.nan, found.loss.dtype)
         if not self._leaves_the_span:
             rate = self._rate(state.count)
             predicted = rate * found.gradient @ z - rate**2 / 2 * z @ found.ggn @ z
-        damping = jnp.maximum(self.damping, state.damping * LevenbergMarquardt().down)
-        if self.adapt is not None:
-            damping = self.adapt.adapted(state.damping, actual, predicted)
-        raised = jnp.clip(state.damping * _RAISE, _RAISE * _LEAST_RAISED, _MOST_RAISED)
         held = SOFOState(
             count=state.count,
-            damping=raised.astype(state.damping.dtype),
+            damping=raised_damping(state.damping),
             rejected=state.rejected + 1,
             in_a_row=state.in_a_row + 1,
             # Damping shortens the new direction and not the sum of the old ones.
@@ -280,7 +266,9 @@ class SOFO(UpdateRule):
         )
         moved = SOFOState(
             count=state.count + 1,
-            damping=damping.astype(state.damping.dtype),
+            damping=next_damping(
+                state.damping, self.damping, self.adapt, actual=actual, predicted=predicted
+            ),
             rejected=state.rejected,
             in_a_row=jnp.zeros_like(state.in_a_row),
             momentum=momentum,
@@ -316,6 +304,16 @@ class SOFO(UpdateRule):
                 not_finite=not_finite,
                 not_positive=not_positive,
             ),
+        )
+
+    def solve(self, found: Sketch, damping: Any) -> SketchStep:
+        """The coefficients of the tangents, by `solve_sketch` with this rule's mode and power."""
+        return solve_sketch(
+            found.ggn,
+            found.gradient,
+            damping=damping,
+            damping_mode=self.damping_mode,
+            power=self.power,
         )
 
     @property

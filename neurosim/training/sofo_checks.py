@@ -15,9 +15,9 @@ from jaxtyping import PyTree
 
 from ..kernels import whole_number
 from .levenberg_marquardt import LevenbergMarquardt
+from .parameter_checks import check_leaves
 from .sketch_solver import DAMPING_MODES
 from .tangent_samplers import TangentSampler
-from .trainable import leaf_names
 from .update_rule import called
 
 _KINDS = {
@@ -85,21 +85,8 @@ def check_parameters(sofo: Any, params: PyTree) -> None:
 
     **Raises:** `ValueError` that names the leaf or the number.
     """
+    check_leaves("SOFO", params)
     leaves = jax.tree.leaves(params)
-    if not leaves:
-        raise ValueError("SOFO needs at least one trainable leaf, and the parameters have none.")
-    for name, leaf in zip(leaf_names(params), leaves):
-        if not eqx.is_array(leaf):
-            raise ValueError(f"SOFO trains arrays; {name} is a {type(leaf).__name__}.")
-        dtype = jnp.result_type(leaf)
-        if not jnp.issubdtype(dtype, jnp.floating):
-            raise ValueError(f"SOFO trains real floating-point parameters; {name} is {dtype.name}.")
-    dtypes = {leaf.dtype for leaf in leaves}
-    if len(dtypes) > 1 or not dtypes <= {np.dtype(np.float32), np.dtype(np.float64)}:
-        raise ValueError(
-            "SOFO needs parameters of one precision, float32 or float64; got "
-            f"{', '.join(sorted(d.name for d in dtypes))}."
-        )
     size = sum(leaf.size for leaf in leaves)
     if sofo.n_tangents * (1 + sofo.orthogonal_to) > size:
         more = f" (with those of {sofo.orthogonal_to} earlier updates)"

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
-from .sketch_solver import SketchStep, combine_tangents, solve_sketch
+from .sketch_solver import SketchStep, combine_tangents
 from .sofo import SOFO, SketchFunction
 
 
@@ -29,13 +29,7 @@ def value_and_direction(
     def evaluate(params: PyTree, key: PRNGKeyArray) -> tuple[Float[Array, ""], PyTree, SketchStep]:
         tangents = sofo.tangents.sample(key, params, sofo.n_tangents)
         found = sketch_fn(params, tangents)
-        solved = solve_sketch(
-            found.ggn,
-            found.gradient,
-            damping=sofo.damping,
-            damping_mode=sofo.damping_mode,
-            power=sofo.power,
-        )
+        solved = sofo.solve(found, sofo.damping)
         return found.loss, combine_tangents(tangents, solved.coefficients), solved
 
     return evaluate

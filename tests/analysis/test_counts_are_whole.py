@@ -1,6 +1,5 @@
 """Numbers of components, folds or shuffles that are no whole numbers are refused, never rounded."""
 
-import jaxtyping
 import numpy as np
 import pytest
 
@@ -62,14 +61,6 @@ CALLS = {
     "NullPotent": ("n_dimensions", lambda n: NullPotent(1, n_dimensions=n).fit(X, X[..., :2])),
     "ring_persistence": ("n_landmarks", lambda n: ring_persistence(X[0], n_landmarks=n)),
 }  # fmt: skip
-
-
-@pytest.fixture
-def unchecked_signatures():
-    """Leaves refusing to the functions themselves, as for users, who have no type checker."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.mark.usefixtures("unchecked_signatures")

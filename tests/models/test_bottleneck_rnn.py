@@ -75,24 +75,6 @@ def test_published_variances():
             assert np.mean(values**2) == pytest.approx(variance, rel=4 * np.sqrt(2 / values.size))
 
 
-@pytest.mark.usefixtures("double_precision")
-def test_forward_derivatives_in_batches_agree_with_reverse_mode_and_differences():
-    model = BottleneckRNN.one_shot(3, 4, 2, 2, key=KEY)
-    weights, rest = eqx.partition(model, eqx.is_inexact_array)
-    flat, unravel = jax.flatten_util.ravel_pytree(weights)
-    u = jnp.asarray(np.random.default_rng(0).normal(size=(2, 6, 2)))
-
-    @jax.jit
-    def loss(w):
-        return jnp.sum((simulate(eqx.combine(unravel(w), rest), u, dt=1.0).outputs - 0.3) ** 2)
-
-    tangents = jnp.asarray(np.random.default_rng(1).normal(size=(3, flat.size)))
-    slopes = jax.jit(jax.vmap(lambda v: jax.jvp(loss, (flat,), (v,))[1]))(tangents)
-    np.testing.assert_allclose(slopes, tangents @ jax.grad(loss)(flat), rtol=1e-10)
-    differences = [(loss(flat + 1e-6 * v) - loss(flat - 1e-6 * v)) / 2e-6 for v in tangents]
-    np.testing.assert_allclose(slopes, differences, rtol=1e-6)
-
-
 def test_either_precision():
     for double, dtype in ((False, jnp.float32), (True, jnp.float64)):
         with jax.enable_x64(double):

@@ -76,6 +76,7 @@ def test_forward_derivatives_agree_with_finite_differences_alone_and_in_batches(
         step = 1e-6
         expected = [(loss(flat + step * v) - loss(flat - step * v)) / 2 / step for v in tangents]
         np.testing.assert_allclose(slopes, expected, rtol=1e-7)
+        np.testing.assert_allclose(slopes, tangents @ jax.jit(jax.grad(loss))(flat), rtol=1e-9)
         alone = jax.jit(lambda v: jax.jvp(loss, (flat,), (v,))[1])(tangents[0])
         np.testing.assert_allclose(slopes[0], alone, rtol=1e-12)
 

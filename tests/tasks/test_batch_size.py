@@ -2,7 +2,6 @@
 
 import jax
 import jax.numpy as jnp
-import jaxtyping
 import numpy as np
 import pytest
 
@@ -33,14 +32,6 @@ TASKS = [
     OneShotClassification(),
     Reaching(dt=0.01),
 ]
-
-
-@pytest.fixture
-def unchecked_signatures():
-    """Leaves refusing to the functions themselves, as for users, who have no type checker."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: type(task).__name__)

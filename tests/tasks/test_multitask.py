@@ -4,7 +4,6 @@ from math import pi, tau
 
 import jax
 import jax.numpy as jnp
-import jaxtyping
 import numpy as np
 import pytest
 
@@ -248,14 +247,6 @@ def test_published_names():
 def test_bad_fields_are_named(fields, message):
     with pytest.raises(ValueError, match=message):
         Multitask(**fields)
-
-
-@pytest.fixture
-def unchecked_signatures():
-    """Leaves refusing to the class itself, as for users, who have no type checker."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.mark.usefixtures("unchecked_signatures")

@@ -3,7 +3,6 @@
 import diffrax
 import jax
 import jax.numpy as jnp
-import jaxtyping
 import numpy as np
 import pytest
 from sketch_problems import TARGET, THETA, X, flat, one_row, squared_error, tanh_rnn
@@ -276,13 +275,9 @@ def test_a_step_over_the_edge_is_shortened_until_it_stays(double_precision):
         ({"damping": 0.0, "adapt": LevenbergMarquardt()}, "positive damping to start from"),
     ],
 )
-def test_options_out_of_range_are_refused(options, message):
-    jaxtyping.config.update("jaxtyping_disable", True)
-    try:
-        with pytest.raises(ValueError, match=message):
-            HessianFree(**{"learning_rate": 0.1, **options})
-    finally:
-        jaxtyping.config.update("jaxtyping_disable", False)
+def test_options_out_of_range_are_refused(unchecked_signatures, options, message):
+    with pytest.raises(ValueError, match=message):
+        HessianFree(**{"learning_rate": 0.1, **options})
 
 
 def test_parameters_it_cannot_train_are_refused():

@@ -3,7 +3,6 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import jaxtyping
 import numpy as np
 import optax
 import pytest
@@ -23,14 +22,6 @@ from neurosim.training import (
 
 KEY = jax.random.key(0)
 SGD = optax.sgd(0.1)
-
-
-@pytest.fixture
-def unchecked():
-    """As users have it: no types are checked at run time, so what comes in is what was given."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 def fit_constant(**changes):
@@ -106,7 +97,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("name", list(MISTAKES))
-@pytest.mark.usefixtures("unchecked")
+@pytest.mark.usefixtures("unchecked_signatures")
 def test_a_mistake_is_one_line(tmp_path, name):
     changes, message = MISTAKES[name]
     with pytest.raises(ValueError, match=message) as caught:
@@ -115,7 +106,7 @@ def test_a_mistake_is_one_line(tmp_path, name):
     assert not list(tmp_path.rglob("last"))
 
 
-@pytest.mark.usefixtures("unchecked")
+@pytest.mark.usefixtures("unchecked_signatures")
 def test_mistakes_with_an_ensemble():
     with pytest.raises(ValueError, match=r"n_seeds must be a whole number, got 2\.0"):
         fit_ensemble(TinyRNN.init, Accumulate(), n_seeds=2.0, key=KEY, optimizer=SGD, steps=1)
@@ -138,7 +129,7 @@ def test_metrics_may_be_any_real_numbers():
     assert found == {"b": 1.0, "i": 3.0, "h": 0.5, "v": [1.0, 2.5], "n": None}
 
 
-@pytest.mark.usefixtures("unchecked")
+@pytest.mark.usefixtures("unchecked_signatures")
 def test_a_mask_in_time_counts_for_every_trial_of_a_minibatch():
     # Four time steps, of which the first asks; four trials, of which two are picked.
     targets = jnp.full((4, 4, 2), 2.0)
