@@ -210,6 +210,17 @@ def test_the_parameters_that_dynamax_said_so_of(library):
             np.testing.assert_allclose(theirs, LOG_LIKELIHOODS[name], rtol=1e-9)
 
 
+def test_covariances_that_are_symmetric_but_for_rounding_become_so():
+    rounded = np.array([[1.0, 0.3], [0.3 + 1e-7, 2.0]])
+    params = BIASED._replace(initial=Initial(np.zeros(2), rounded))
+    # The latents are moved to where nothing drives them, and their spread stays.
+    found = from_dynamax(params).initial_covariance
+    np.testing.assert_array_equal(found, found.T)
+    np.testing.assert_allclose(found, [[1, 0.3 + 5e-8], [0.3 + 5e-8, 2]], rtol=1e-12)
+    with pytest.raises(ValueError, match="must be a covariance"):
+        from_dynamax(BIASED._replace(initial=Initial(np.zeros(2), rounded + [[0, 0], [0.01, 0]])))
+
+
 def test_refusals(monkeypatch):
     good = Params(
         Initial(np.zeros(2), np.eye(2)),

@@ -134,7 +134,11 @@ def test_a_run_in_parts_is_the_same_run(tmp_path):
     parts = short_run(tmp_path / "parts", steps=8, resume=True)
     assert_same_run(parts, whole)
     assert whole.steps_done == 8
-    assert {"loss", "readout_change"} <= set(whole.history[0])
+    task = FlipFlop(n_bits=1, duration=200)
+    more = fit_force(whole.model, task, steps=1, batch_size=3, key=KEY, progress=False)
+    moved = np.linalg.norm(np.asarray(more.model.W) - np.asarray(whole.model.W))
+    assert 0 < moved < 0.9 * np.linalg.norm(np.asarray(more.model.W) + np.asarray(whole.model.W))
+    assert more.history[0]["readout_change"] == pytest.approx(moved, rel=1e-5)
     stored = load_checkpoint(tmp_path / "whole" / "checkpoints" / "best", {
         "model": reservoir(), "loss": np.zeros(()), "step": np.zeros((), np.int64),
     })  # fmt: skip
