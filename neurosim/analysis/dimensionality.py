@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from ..kernels import entropy_of_shares
 from .activity import (
     Activity,
     ActivityLike,
@@ -201,10 +202,7 @@ def _spectral_entropy(activity: Activity, kind: str, normalize_rows: bool) -> An
     if normalize_rows:
         rows = _rows_of_length_one(rows, rounding, xp)
     spectrum = xp.linalg.svd(rows, compute_uv=False) ** (1 if kind == "singular" else 2)
-    p = spectrum / xp.sum(spectrum)
-    # 0 log 0 is 0, and so is its derivative where the value is exactly 0.
-    present = p > 0
-    return -xp.sum(xp.where(present, p * xp.log(xp.where(present, p, 1)), 0))
+    return entropy_of_shares(spectrum, xp)
 
 
 def _rows_of_length_one(rows: AnyArray, rounding: Any, xp: Any) -> AnyArray:

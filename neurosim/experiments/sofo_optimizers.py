@@ -35,12 +35,9 @@ def _sofo(rate: float, problem: Problem) -> Any:
 
 
 def _first_order_sofo(rate: float, problem: Problem) -> Any:
-    """The slopes alone, along the same tangents: an absolute damping far above the curvature."""
-    eta = jnp.asarray(rate * _FLAT)
-    return SOFO(problem.n_tangents, eta, damping=_FLAT, damping_mode="absolute")
+    """The slopes alone, along the same tangents."""
+    return SOFO(problem.n_tangents, jnp.asarray(rate), damping=problem.damping, power=0.0)
 
-
-_FLAT = 1e8
 
 #: The task whose readout alone trains, which is what FORCE can do.
 FORCED = "flip_flop_reservoir"

@@ -4,7 +4,7 @@ from .lorenz import lorenz_field, lorenz_trajectory
 from .low_rank import low_rank_drive
 from .orthonormal import orthonormal_columns
 from .recurrent_scale import recurrent_scale
-from .safe_math import safe_cosine, safe_norm, safe_sqrt, safe_std
+from .safe_math import entropy_of_shares, safe_cosine, safe_norm, safe_sqrt, safe_std
 from .tangents import project_curvature, push_tangents
 from .time_grid import check_dt, steps_between, steps_in, time_grid
 from .two_joint_arm import (
@@ -31,6 +31,7 @@ __all__ = [
     "arm_step",
     "check_dt",
     "coriolis_torque",
+    "entropy_of_shares",
     "hand_jacobian",
     "hand_position",
     "hand_velocity",

@@ -6,6 +6,8 @@ derivative zero at the singular point, in reverse and in forward mode. Cost: one
 and select for each square root.
 """
 
+from typing import Any
+
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -35,3 +37,18 @@ def safe_cosine(
     scale = safe_norm(x, axis=axis) * safe_norm(y, axis=axis)
     positive = scale > 0
     return jnp.where(positive, jnp.sum(x * y, axis=axis) / jnp.where(positive, scale, 1), 0)
+
+
+def entropy_of_shares(values: Any, xp: Any = jnp) -> Any:
+    """Shannon entropy in nats of non-negative numbers as shares of their sum.
+
+    0 log 0 is 0, and so is its derivative where the value is exactly 0.
+
+    **Arguments:**
+
+    - `values`: `(n,)`, not all zero.
+    - `xp`: `jax.numpy`, or `numpy` for NumPy arrays in their own precision.
+    """
+    p = values / xp.sum(values)
+    present = p > 0
+    return -xp.sum(xp.where(present, p * xp.log(xp.where(present, p, 1)), 0))

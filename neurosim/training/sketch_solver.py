@@ -50,7 +50,7 @@ def solve_sketch(
       span alone. `None` takes the tangents as they are.
     - `damping`: lambda; 0 for none.
     - `damping_mode`: gamma is lambda times the greatest eigenvalue, times the smallest, or lambda.
-    - `power`: 1 for Gauss-Newton; 0.5 for the inverse square root.
+    - `power`: 1 for Gauss-Newton; 0.5 for the inverse square root; 0 for the slopes alone.
 
     **Returns:** a `SketchStep`.
 

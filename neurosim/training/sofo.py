@@ -10,7 +10,7 @@ import optax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, PRNGKeyArray, PyTree
 
-from ..kernels import whole_number
+from ..kernels import entropy_of_shares, whole_number
 from .earlier_tangents import draw_unseen
 from .levenberg_marquardt import LevenbergMarquardt
 from .rejection import grew_too_much, next_damping, raised_damping
@@ -63,7 +63,8 @@ class SOFO(UpdateRule):
     - `damping_mode`: gamma is lambda times the greatest eigenvalue of G (`"relative_max"`), times
       the smallest (`"relative_min"`, which needs as many supervised numbers as tangents), or lambda
       (`"absolute"`).
-    - `power`: 1, or 0.5 for the inverse square root of the damped spectrum, which wants a smaller
+    - `power`: 1; 0.5 for the inverse square root of the damped spectrum; or 0 for the slopes alone,
+      which is gradient descent in a random subspace. Below 1 it wants a smaller
       rate.
     - `tangents`: a `TangentSampler`.
     - `adapt`: a `LevenbergMarquardt` that moves the damping, or `None`.
@@ -253,22 +254,13 @@ class SOFO(UpdateRule):
         if not self._leaves_the_span:
             rate = self._rate(state.count)
             predicted = rate * found.gradient @ z - rate**2 / 2 * z @ found.ggn @ z
-        held = SOFOState(
-            count=state.count,
-            damping=raised_damping(state.damping),
-            rejected=state.rejected + 1,
-            in_a_row=state.in_a_row + 1,
-            # Damping shortens the new direction and not the sum of the old ones.
-            momentum=jax.tree.map(jnp.zeros_like, state.momentum),
-            optimizer=state.optimizer,
-            last=state.last,
-            seeds=seeds,
+        damping = next_damping(
+            state.damping, self.damping, self.adapt, actual=actual, predicted=predicted
         )
+        held = state.after_rejection(raised_damping(state.damping), seeds)
         moved = SOFOState(
             count=state.count + 1,
-            damping=next_damping(
-                state.damping, self.damping, self.adapt, actual=actual, predicted=predicted
-            ),
+            damping=damping,
             rejected=state.rejected,
             in_a_row=jnp.zeros_like(state.in_a_row),
             momentum=momentum,
@@ -285,9 +277,8 @@ class SOFO(UpdateRule):
 
         chosen = jax.tree.map(choose, (params, held), (new, moved))
         params, state_after = jax.tree.map(leave, (params, state), chosen)
-        positive = jnp.maximum(spectrum, 0)
-        share = positive / jnp.where(positive.sum() > 0, positive.sum(), 1)
-        logs = jnp.where(share > 0, jnp.log(jnp.where(share > 0, share, 1)), 0)
+        positive = jnp.where(spectrum[-1] > 0, jnp.maximum(spectrum, 0), 1)
+        rank = jnp.exp(entropy_of_shares(positive))
         squares = [jnp.sum(jnp.square(u)) for u in jax.tree.leaves(updates)]
         return (
             params,
@@ -296,7 +287,7 @@ class SOFO(UpdateRule):
                 loss=found.loss,
                 damping=state.damping,
                 spectrum=spectrum,
-                effective_rank=jnp.exp(-jnp.sum(share * logs)),
+                effective_rank=jnp.where(spectrum[-1] > 0, rank, 0),
                 step_norm=jnp.where(rejected | idle, 0, jnp.sqrt(sum(squares))),
                 predicted_decrease=predicted,
                 actual_decrease=actual,

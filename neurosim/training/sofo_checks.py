@@ -62,8 +62,8 @@ def check_options(sofo: Any) -> None:
         )
     if sofo.largest_increase is not None and not sofo.largest_increase >= 1:
         raise ValueError(f"largest_increase must be at least 1, got {sofo.largest_increase}.")
-    if not 0 < sofo.power <= 1:
-        raise ValueError(f"power must be in (0, 1], got {sofo.power}.")
+    if not 0 <= sofo.power <= 1:
+        raise ValueError(f"power must be in [0, 1], got {sofo.power}.")
     if not 0 <= sofo.momentum < 1:
         raise ValueError(f"momentum must be in [0, 1), got {sofo.momentum}.")
     if sofo.momentum and sofo.adapt is not None:

@@ -1,8 +1,11 @@
 """What SOFO remembers from step to step, and what a step tells."""
 
+import dataclasses
 from typing import Any, NamedTuple
 
 import equinox as eqx
+import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 
@@ -25,6 +28,20 @@ class SOFOState(eqx.Module):
     last: PyTree
     seeds: Any
 
+    def after_rejection(self, damping: Float[Array, ""], seeds: Any) -> "SOFOState":
+        """The state after a step that was not taken.
+
+        Momentum is emptied: damping shortens the new direction and not the sum of the old ones.
+        """
+        return dataclasses.replace(
+            self,
+            damping=damping,
+            rejected=self.rejected + 1,
+            in_a_row=self.in_a_row + 1,
+            momentum=jax.tree.map(jnp.zeros_like, self.momentum),
+            seeds=seeds,
+        )
+
 
 class SOFOInfo(NamedTuple):
     """What one step tells.
@@ -32,7 +49,7 @@ class SOFOInfo(NamedTuple):
     - `loss`: before the step.
     - `damping`: lambda, of this step.
     - `spectrum`: `(K,)`, eigenvalues of the projected curvature, ascending.
-    - `effective_rank`: exponential of the entropy of the normalised spectrum.
+    - `effective_rank`: exponential of the entropy of the normalised spectrum; 0 without curvature.
     - `step_norm`: Euclidean norm of the change of all parameters.
     - `predicted_decrease`: of the loss, by the quadratic model; NaN under momentum and Optax,
       whose step leaves the tangents' span.

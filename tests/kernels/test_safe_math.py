@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from neurosim.kernels import safe_cosine, safe_norm, safe_sqrt, safe_std
+from neurosim.kernels import entropy_of_shares, safe_cosine, safe_norm, safe_sqrt, safe_std
 
 #: Losses of a silent population of shape (time, unit).
 LOSSES = {
@@ -79,3 +79,15 @@ def test_small_and_large_scales(scale, precision):
     np.testing.assert_allclose(safe_cosine(x, x), 1, rtol=tolerance)
     gradient = jax.grad(safe_norm)(x)
     np.testing.assert_allclose(gradient, [0.6, 0.8], rtol=tolerance)
+
+
+@pytest.mark.parametrize("xp", [np, jnp])
+def test_entropy_of_shares(xp):
+    """ln 8 for eight alike, whatever stands beside them with nothing; 1.5 ln 2 for (2, 1, 1)."""
+    alike = xp.asarray([3.0] * 8 + [0.0] * 4)
+    assert float(entropy_of_shares(alike, xp)) == pytest.approx(np.log(8), rel=1e-6)
+    halves = xp.asarray([2.0, 1.0, 1.0])
+    assert float(entropy_of_shares(halves, xp)) == pytest.approx(1.5 * np.log(2), rel=1e-6)
+    slope = jax.grad(entropy_of_shares)(jnp.asarray([1.0, 1.0, 0.0]))
+    # An entry that is there moves nothing; of one at zero only what it takes from the others.
+    np.testing.assert_allclose(slope, [0, 0, (1 - np.log(2)) / 2], atol=1e-6)

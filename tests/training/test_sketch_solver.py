@@ -132,6 +132,8 @@ def test_damping_modes_and_powers_of_a_diagonal():
         z(damping=5.0, damping_mode="absolute", power=0.5), [8 / 3, 3 / 6**0.5]
     )
     np.testing.assert_allclose(z(damping=0.0), [2, 3])
+    # Without curvature the slopes themselves.
+    np.testing.assert_allclose(z(damping=0.5, power=0.0), [8, 3])
 
 
 def test_a_singular_curvature_without_damping_is_a_pseudo_inverse():
