@@ -1,12 +1,23 @@
 """Checks shapes and types of every signature in the package while the tests run."""
 
-from jaxtyping import install_import_hook
+import os
+import shutil
+import tempfile
+
+# Most of the time of the tests is compilation. Files, worker processes and the programs that tests
+# start share what they compile: the folder goes by the environment, and so before the first JAX.
+_FOLDER = "JAX_COMPILATION_CACHE_DIR"
+_made = None
+if _FOLDER not in os.environ:
+    os.environ[_FOLDER] = _made = tempfile.mkdtemp(prefix="neurosim-tests-")
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+    os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
+
+from jaxtyping import install_import_hook  # noqa: E402
 
 # Must come before the first import of neurosim.
 _hook = install_import_hook("neurosim", "beartype.beartype")
 _hook.__enter__()
-
-import os  # noqa: E402
 
 import jax  # noqa: E402
 import jaxtyping  # noqa: E402
@@ -15,6 +26,12 @@ import pytest  # noqa: E402
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 matplotlib.use("Agg")
+
+
+def pytest_unconfigure():
+    """The process that made the folder of compiled programs removes it."""
+    if _made is not None:
+        shutil.rmtree(_made, ignore_errors=True)
 
 
 @pytest.fixture
