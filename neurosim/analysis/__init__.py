@@ -12,6 +12,7 @@ from .adaptive_kalman import (
 )
 from .attractor_scores import LineScore, RingScore, line_score, ring_score
 from .autocorrelation import autocorrelation, autocorrelation_time
+from .basins import Basins, basins_of_attraction
 from .bi_cross_validation import BiCrossValidation, bi_cross_validation
 from .cca import (
     SVCCA,
@@ -27,6 +28,15 @@ from .change_times import IntervalScaling, half_change_times, interval_scaling
 from .circular_correlation import circular_correlation, fisher_lee_correlation
 from .cka import cka
 from .communication_subspace import RankScores, ReducedRankRegression, reduced_rank_scores
+from .contrast_response import (
+    ContrastResponse,
+    SurroundSuppression,
+    contrast_response,
+    cross_orientation_suppression,
+    hyperbolic_ratio,
+    summation_index,
+    surround_suppression,
+)
 from .cross_temporal_decoding import CrossTemporalDecoding, cross_temporal_decode
 from .cross_temporal_regression import CrossTemporalRegression, cross_temporal_regress
 from .crossnobis import crossnobis
@@ -81,6 +91,7 @@ from .linear_dynamics_fit import (
     rotation_planes,
     state_pairs,
 )
+from .linear_noise import coherence, noise_spectrum, stationary_covariance
 from .linearisation import LinearisedDynamics, linearise
 from .low_rank_fixed_points import LowRankFixedPoints, reduced_fixed_points
 from .low_rank_overlaps import Overlaps, overlaps
@@ -103,6 +114,27 @@ from .maximum_entropy_tensor import MaximumEntropyTensor, maximum_entropy_tensor
 from .mode_projection import SpanCoordinates, project_modes, project_on_span
 from .modulated_fixed_points import ModulatedFixedPoints, modulated_fixed_points
 from .noise_precision import NoisePrecision, noise_precision
+from .normalization_energy import (
+    EnergyDecay,
+    NormalizationEnergy,
+    energy_decay,
+    normalization_energy,
+)
+from .normalization_equation import (
+    NormalizationState,
+    normalization_equation,
+    normalization_first_order,
+)
+from .normalization_fixed_points import PlanarFixedPoints, fixed_points_2d
+from .normalization_stability import (
+    OscillatorForm,
+    StabilityCertificate,
+    lyapunov_weights,
+    oscillator_form,
+    spectral_abscissa,
+    stability_certificate,
+    strict_lyapunov_matrix,
+)
 from .null_potent import NullPotent, TuningRatio
 from .pca import PCA, PrincipalAxes, explained_variance, principal_axes
 from .persistent_homology import RingPersistence, ring_persistence
@@ -162,9 +194,11 @@ __all__ = [
     "Accuracy",
     "ActivityLike",
     "AlignedTrials",
+    "Basins",
     "BiCrossValidation",
     "CCAShuffleLevel",
     "CanonicalCorrelations",
+    "ContrastResponse",
     "CrossTemporalDecoding",
     "CrossTemporalRegression",
     "CrossValidatedCCA",
@@ -174,6 +208,7 @@ __all__ = [
     "DPCASignificance",
     "DimensionTest",
     "DynamicalSimilarity",
+    "EnergyDecay",
     "Estimator",
     "FactorAnalysis",
     "FactorDimension",
@@ -199,11 +234,15 @@ __all__ = [
     "ModeTimescales",
     "ModulatedFixedPoints",
     "NoisePrecision",
+    "NormalizationEnergy",
+    "NormalizationState",
     "NotFittedError",
     "NullPotent",
+    "OscillatorForm",
     "OutputComponents",
     "Overlaps",
     "ParallelismScore",
+    "PlanarFixedPoints",
     "PrincipalAxes",
     "RankScores",
     "ReducedRankRegression",
@@ -221,7 +260,9 @@ __all__ = [
     "SmoothedStates",
     "SoftNormalizer",
     "SpanCoordinates",
+    "StabilityCertificate",
     "StatePairs",
+    "SurroundSuppression",
     "TuningRatio",
     "ablate_gains",
     "accuracy_by_label",
@@ -231,6 +272,7 @@ __all__ = [
     "autocorrelation",
     "autocorrelation_time",
     "ball_capacity",
+    "basins_of_attraction",
     "bi_cross_validation",
     "bootstrap_trials",
     "cca",
@@ -242,9 +284,12 @@ __all__ = [
     "circular_mean",
     "circular_shifts",
     "cka",
+    "coherence",
     "compare_rdms",
     "context_kalman_filter",
     "continue_fixed_points",
+    "contrast_response",
+    "cross_orientation_suppression",
     "cross_temporal_decode",
     "cross_temporal_regress",
     "cross_validated_cca",
@@ -259,6 +304,7 @@ __all__ = [
     "dsa",
     "effective_jacobian_eigenvalues",
     "effective_rank",
+    "energy_decay",
     "exact_reduction",
     "explained_variance",
     "factor_dimension",
@@ -267,6 +313,7 @@ __all__ = [
     "fit_linear_map",
     "fit_rotation_logarithm",
     "fit_skew_map",
+    "fixed_points_2d",
     "from_dynamax",
     "from_dynamax_inputs",
     "gain_is_feasible",
@@ -274,12 +321,14 @@ __all__ = [
     "grouped_folds",
     "half_change_times",
     "hold_gains",
+    "hyperbolic_ratio",
     "interval_scaling",
     "kalman_filter",
     "kalman_smoother",
     "line_score",
     "linearise",
     "lyapunov_spectrum",
+    "lyapunov_weights",
     "manifold_capacity",
     "marginalise",
     "maximum_entropy_tensor",
@@ -291,6 +340,11 @@ __all__ = [
     "mode_timescales",
     "modulated_fixed_points",
     "noise_precision",
+    "noise_spectrum",
+    "normalization_energy",
+    "normalization_equation",
+    "normalization_first_order",
+    "oscillator_form",
     "output_components",
     "overlaps",
     "parallelism_score",
@@ -327,9 +381,15 @@ __all__ = [
     "shuffle_test",
     "shuffle_trials_per_unit",
     "slow_manifold",
+    "spectral_abscissa",
+    "stability_certificate",
     "state_pairs",
+    "stationary_covariance",
     "stationary_filter_error",
+    "strict_lyapunov_matrix",
     "subspace_distance",
+    "summation_index",
+    "surround_suppression",
     "svcca",
     "tangling",
     "to_dynamax",

@@ -1,12 +1,7 @@
 """Matplotlib figures: each takes results and returns the Axes it drew on."""
 
 from .dynamics import plot_eigenvalues, plot_flow_field
-from .gain_theory import (
-    plot_bifurcation,
-    plot_feasibility,
-    plot_mode_decay,
-    plot_required_gains,
-)
+from .gain_theory import plot_bifurcation, plot_feasibility, plot_mode_decay, plot_required_gains
 from .latent import plot_latent_trajectories
 from .learning import plot_learning_curves
 from .multitask import (
@@ -16,19 +11,16 @@ from .multitask import (
     plot_similarity_matrix,
     plot_states_by_angle,
 )
-from .recordings import (
-    plot_cross_temporal,
-    plot_marginal_variance,
-    plot_rdm,
-    plot_trajectories,
+from .organics import (
+    plot_contrast_response,
+    plot_energy,
+    plot_phase_portrait_2d,
+    plot_power_spectra,
+    plot_spectrum_map,
 )
+from .recordings import plot_cross_temporal, plot_marginal_variance, plot_rdm, plot_trajectories
 from .style import PALETTE, new_figure, ordered_colours, paper_style
-from .timing import (
-    add_interval_bar,
-    plot_aligned_gains,
-    plot_crossing_times,
-    plot_ramps,
-)
+from .timing import add_interval_bar, plot_aligned_gains, plot_crossing_times, plot_ramps
 
 __all__ = [
     "PALETTE",
@@ -40,9 +32,11 @@ __all__ = [
     "plot_accuracies",
     "plot_aligned_gains",
     "plot_bifurcation",
+    "plot_contrast_response",
     "plot_cross_temporal",
     "plot_crossing_times",
     "plot_eigenvalues",
+    "plot_energy",
     "plot_feasibility",
     "plot_flow_field",
     "plot_gains_by_task",
@@ -50,10 +44,13 @@ __all__ = [
     "plot_learning_curves",
     "plot_marginal_variance",
     "plot_mode_decay",
+    "plot_phase_portrait_2d",
+    "plot_power_spectra",
     "plot_ramps",
     "plot_rdm",
     "plot_required_gains",
     "plot_similarity_matrix",
+    "plot_spectrum_map",
     "plot_states_by_angle",
     "plot_trajectories",
 ]

@@ -40,6 +40,8 @@ SYSTEM = analysis.LinearGaussianSystem(
     0.9 * np.eye(2), np.eye(2), rng.normal(size=(5, 2)), np.zeros(5), np.ones(5), np.zeros(2),
     np.eye(2),
 )  # fmt: skip
+CIRCUIT = {"W": np.ones((5, 5)), "sigma": 0.1, "b": 0.5, "b0": 0.5}
+TAUS = {"tau_y": 0.002, "tau_a": 0.002}
 CONTEXT = {"mean": 0.5, "onsets": np.arange(8) == 0}
 REDUCED = analysis.exact_reduction(LEFT, RIGHT, IN, INPUTS, x0=REST, tau=5.0)
 
@@ -150,7 +152,11 @@ TAKES = {
     ),
     "slow_manifold": (
         lambda x: analysis.slow_manifold(
-            lambda s: jnp.array([0, -1.0, -2]) * s, x, kind="flow", step=0.1, largest_speed=1,
+            lambda s: jnp.array([0, -1.0, -2]) * s,
+            x,
+            kind="flow",
+            step=0.1,
+            largest_speed=1,
             n_steps=2,
         ),
         np.array([0.5, 0.0, 0.0]),
@@ -221,6 +227,51 @@ TAKES = {
         X,
     ),
     "poincare_hopf_sum": (_call("poincare_hopf_sum"), SAMPLES),
+    "normalization_equation": (_call("normalization_equation", **CIRCUIT), SAMPLES),
+    "normalization_first_order": (
+        _call("normalization_first_order", np.eye(5), **CIRCUIT),
+        SAMPLES,
+    ),
+    "oscillator_form": (_call("oscillator_form", **CIRCUIT, **TAUS), SAMPLES),
+    "stability_certificate": (_call("stability_certificate", **CIRCUIT, **TAUS), SAMPLES),
+    "spectral_abscissa": (_call("spectral_abscissa"), SAMPLES[:5]),
+    "lyapunov_weights": (_call("lyapunov_weights"), 3 * np.eye(5) - 0.1),
+    "strict_lyapunov_matrix": (
+        _call("strict_lyapunov_matrix", np.ones(5)),
+        3 * np.eye(5) - 0.1,
+    ),
+    "normalization_energy": (
+        _call("normalization_energy", SAMPLES**2, VALUES, **CIRCUIT, **TAUS),
+        SAMPLES,
+    ),
+    "energy_decay": (_call("energy_decay", SAMPLES, VALUES, **CIRCUIT, **TAUS), SAMPLES),
+    "fixed_points_2d": (
+        _call("fixed_points_2d", w=1.0, b=0.5, b0=0.5, sigma=0.1, **TAUS),
+        np.array(1.0),
+    ),
+    "basins_of_attraction": (
+        lambda x: analysis.basins_of_attraction(
+            lambda s: -s, x, np.zeros((1, 5)), dt=0.1, n_steps=3
+        ),
+        SAMPLES,
+    ),
+    "stationary_covariance": (
+        _call("stationary_covariance", amplitude=1.0),
+        SAMPLES[:5] - 9 * np.eye(5),
+    ),
+    "noise_spectrum": (
+        _call("noise_spectrum", VALUES, amplitude=1.0),
+        SAMPLES[:5] - 9 * np.eye(5),
+    ),
+    "coherence": (_call("coherence"), np.eye(5)),
+    "hyperbolic_ratio": (_call("hyperbolic_ratio", r_max=1.0, c50=0.1, exponent=2.0), VALUES),
+    "contrast_response": (_call("contrast_response", np.arange(5.0)), VALUES),
+    "cross_orientation_suppression": (_call("cross_orientation_suppression", VALUES), VALUES),
+    "summation_index": (_call("summation_index", VALUES, VALUES), VALUES),
+    "surround_suppression": (
+        lambda x: analysis.surround_suppression(np.arange(5.0), x),
+        VALUES,
+    ),
     "read_epochs": (_io("read_epochs"), np.array([[0.0, 1], [2, 3]])),
     "from_xarray": (_xarray, X),
 }
