@@ -12,6 +12,8 @@ if _FOLDER not in os.environ:
     os.environ[_FOLDER] = _made = tempfile.mkdtemp(prefix="neurosim-tests-")
     os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
     os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
+    # XLA takes its own preferences for features that the processor lacks, and says so each time.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 from jaxtyping import install_import_hook  # noqa: E402
 

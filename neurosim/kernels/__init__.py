@@ -1,10 +1,20 @@
 """Stateless array functions: the innermost numerics."""
 
+from .divisive_normalization import (
+    Rectify,
+    normalization_flow,
+    normalization_jacobian,
+    normalized_response,
+    pooled_activity,
+    recurrent_drive,
+)
 from .lorenz import lorenz_field, lorenz_trajectory
 from .low_rank import low_rank_drive
+from .normalization_fixed_point import normalization_fixed_point
 from .orthonormal import orthonormal_columns
 from .recurrent_scale import recurrent_scale
 from .safe_math import entropy_of_shares, safe_cosine, safe_norm, safe_sqrt, safe_std
+from .spectral_norm import spectral_norm
 from .tangents import project_curvature, push_tangents
 from .time_grid import check_dt, steps_between, steps_in, time_grid
 from .two_joint_arm import (
@@ -25,6 +35,7 @@ from .whole_number import whole_number
 
 __all__ = [
     "START_ANGLES",
+    "Rectify",
     "TwoJointArm",
     "arm_acceleration",
     "arm_energy",
@@ -40,15 +51,22 @@ __all__ = [
     "lorenz_field",
     "lorenz_trajectory",
     "low_rank_drive",
+    "normalization_fixed_point",
+    "normalization_flow",
+    "normalization_jacobian",
+    "normalized_response",
     "orthonormal_columns",
+    "pooled_activity",
     "project_curvature",
     "push_tangents",
     "reachable",
+    "recurrent_drive",
     "recurrent_scale",
     "safe_cosine",
     "safe_norm",
     "safe_sqrt",
     "safe_std",
+    "spectral_norm",
     "steps_between",
     "steps_in",
     "time_grid",

@@ -12,36 +12,80 @@ from .dynamics import (
 )
 from .feedback_reservoir import FeedbackReservoir, circuit_weights
 from .gain_modulated_rnn import GainModulatedRNN
+from .gated_integrator import GatedIntegrator, rotation_weights
 from .gated_rnn import GRU, LSTM, LSTMState
 from .leaky_rnn import LeakyRNN
 from .linear_map import LinearMap
 from .low_rank_rnn import LowRankRNN
 from .nm_rnn import NMRNN, NMRNNState, clamp_gains
+from .normalization_layer import NormalizationLayer
+from .normalization_rest import RestPoint
+from .organics import ORGaNICs, ORGaNICsState
+from .organics_cell import FixedRates, LearnedRates, ORGaNICsCell
+from .organics_three_type import ORGaNICs3, ORGaNICs3RestPoint, ORGaNICs3State
+from .prepared_organics_cell import ORGaNICsCellState
 from .reaching_network import ReachingNetwork, ReachingState
+from .ssn import SSN
+from .ssn_presets import (
+    line_input,
+    line_positions,
+    ring_input,
+    ssn_line,
+    ssn_orientation_ring,
+    ssn_two_population,
+)
+from .static_organics import StaticORGaNICs, StaticORGaNICsState
+from .supralinear_rest import SSNRestPoint
 from .vanilla_rnn import VanillaRNN
+from .visual_ring import normalization_ring, ring_weights
 
 __all__ = [
     "GRU",
     "LSTM",
     "NMRNN",
+    "SSN",
     "BottleneckRNN",
     "Dynamics",
     "FeedbackReservoir",
+    "FixedRates",
     "GainModulatedRNN",
+    "GatedIntegrator",
     "HasDiffusion",
     "HasPrepared",
     "HasStep",
     "HasTimeConstants",
     "LSTMState",
     "LeakyRNN",
+    "LearnedRates",
     "LinearMap",
     "LowRankRNN",
     "NMRNNState",
+    "NormalizationLayer",
+    "ORGaNICs",
+    "ORGaNICs3",
+    "ORGaNICs3RestPoint",
+    "ORGaNICs3State",
+    "ORGaNICsCell",
+    "ORGaNICsCellState",
+    "ORGaNICsState",
     "ReachingNetwork",
     "ReachingState",
+    "RestPoint",
+    "SSNRestPoint",
+    "StaticORGaNICs",
+    "StaticORGaNICsState",
     "VanillaRNN",
     "circuit_weights",
     "clamp_gains",
     "fixed_field",
     "is_fixed",
+    "line_input",
+    "line_positions",
+    "normalization_ring",
+    "ring_input",
+    "ring_weights",
+    "rotation_weights",
+    "ssn_line",
+    "ssn_orientation_ring",
+    "ssn_two_population",
 ]

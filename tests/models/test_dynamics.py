@@ -14,6 +14,7 @@ from neurosim.models import (
     GRU,
     LSTM,
     NMRNN,
+    SSN,
     BottleneckRNN,
     FeedbackReservoir,
     GainModulatedRNN,
@@ -23,7 +24,10 @@ from neurosim.models import (
     LeakyRNN,
     LinearMap,
     LowRankRNN,
+    ORGaNICs,
+    ORGaNICsCell,
     ReachingNetwork,
+    StaticORGaNICs,
     VanillaRNN,
     clamp_gains,
     is_fixed,
@@ -49,12 +53,17 @@ def make(name, key):
         "linear": lambda: LinearMap.init(2, 2, key=key),
         "reservoir": lambda: FeedbackReservoir.init(4, 2, 2, key=key, tau=10.0),
         "reaching": lambda: ReachingNetwork.init(4, 2, key=key, tau=50.0, phi=jnp.tanh),
+        "organics": lambda: ORGaNICs.init(4, 2, 2, key=key, tau_y=3.0, tau_a=4.0),
+        "organics cell": lambda: ORGaNICsCell.init(4, 2, 2, key=key, recurrence="spectral"),
+        "static organics": lambda: StaticORGaNICs.init(2, 4, 2, key=key, recurrence="spectral"),
+        "ssn": lambda: SSN.init(3, 1, 2, 2, key=key, tau_e=3.0, tau_i=4.0),
     }[name]()
 
 
 NAMES = [
     "vanilla", "low rank", "nm", "nm with feedback", "gain modulated", "gru", "lstm", "bottleneck",
-    "leaky", "linear", "reservoir", "reaching",
+    "leaky", "linear", "reservoir", "reaching", "organics", "organics cell", "static organics",
+    "ssn",
 ]  # fmt: skip
 
 
@@ -75,7 +84,7 @@ def test_forward_derivatives_agree_with_finite_differences_alone_and_in_batches(
         slopes = jax.jit(jax.vmap(lambda v: jax.jvp(loss, (flat,), (v,))[1]))(tangents)
         step = 1e-6
         expected = [(loss(flat + step * v) - loss(flat - step * v)) / 2 / step for v in tangents]
-        np.testing.assert_allclose(slopes, expected, rtol=1e-7)
+        np.testing.assert_allclose(slopes, expected, rtol=1e-6)
         np.testing.assert_allclose(slopes, tangents @ jax.jit(jax.grad(loss))(flat), rtol=1e-9)
         alone = jax.jit(lambda v: jax.jvp(loss, (flat,), (v,))[1])(tangents[0])
         np.testing.assert_allclose(slopes[0], alone, rtol=1e-12)
@@ -121,8 +130,9 @@ def test_capabilities_are_those_that_the_models_have():
     key = jax.random.key(0)
     with_step = {name for name in NAMES if isinstance(make(name, key), HasStep)}
     recursions = {"bottleneck", "leaky", "linear"}
-    assert with_step == {"nm", "nm with feedback", "gru", "lstm"} | recursions
+    normalizing = {"organics cell", "static organics"}
+    assert with_step == {"nm", "nm with feedback", "gru", "lstm", *normalizing} | recursions
     leaky = {name for name in NAMES if isinstance(make(name, key), HasTimeConstants)}
-    assert leaky == set(NAMES) - {"gru", "lstm"} - recursions
+    assert leaky == set(NAMES) - {"gru", "lstm", "static organics"} - recursions
     prepared = {name for name in NAMES if isinstance(make(name, key), HasPrepared)}
-    assert prepared == {"low rank", "nm", "nm with feedback"}
+    assert prepared == {"low rank", "nm", "nm with feedback", "organics cell"}
