@@ -1,5 +1,6 @@
 """Training: losses, constraints, optimisers, checkpoints, and `fit`, which holds them together."""
 
+from .accuracy import last_step_accuracy
 from .atomic_files import write_bytes_atomic, write_json_atomic, write_text_atomic
 from .checkpoint import (
     Checkpoint,
@@ -99,6 +100,7 @@ __all__ = [
     "gram_matrix",
     "hold_run_lock",
     "is_locked",
+    "last_step_accuracy",
     "load_checkpoint",
     "load_model",
     "mark",

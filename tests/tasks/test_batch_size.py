@@ -8,8 +8,10 @@ import pytest
 from neurosim.tasks import (
     AdaptiveFiltering,
     DelayedAddition,
+    Digits,
     ElementFinder,
     FlipFlop,
+    GlyphDigits,
     LinearStudentTeacher,
     LorenzEndPoint,
     MeasureWaitGo,
@@ -31,6 +33,8 @@ TASKS = [
     LorenzEndPoint.generate(KEY, n_snippets=10),
     OneShotClassification(),
     Reaching(dt=0.01),
+    GlyphDigits(size=7),
+    Digits(np.zeros((3, 2, 2), np.float32), np.arange(3)),
 ]
 
 
