@@ -34,6 +34,9 @@ def test_list_names_every_experiment(capsys):
         "nm_rnn_theory",
         "nm_rnn_time_constants",
         "nm_rnn_timing",
+        "organics_digits",
+        "organics_phenomena",
+        "organics_stability",
         "sofo_comparison",
     ]
 

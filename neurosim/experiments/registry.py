@@ -12,6 +12,9 @@ _MODULES = {
     "nm_rnn_theory": "nm_rnn_theory",
     "nm_rnn_time_constants": "nm_rnn_time_constants",
     "nm_rnn_timing": "nm_rnn_timing",
+    "organics_digits": "organics_digits",
+    "organics_phenomena": "organics_phenomena",
+    "organics_stability": "organics_stability",
     "sofo_comparison": "sofo_comparison",
 }
 
