@@ -78,13 +78,15 @@ def _gradients(result: Result) -> Any:
     colours = ordered_colours(len(config.scales))
     for ax, name in zip(axes[0], config.static):
         for scale, colour in zip(config.scales, colours):
+            # Of a run that diverged at once there is no curve to take the label from.
+            ax.plot([], [], color=colour, label=f"g = {scale:g}")
             curves = result.arrays[f"{name}-g{scale:g}.gradient_norms"]
             lost = result.summary["networks"][f"{name}-g{scale:g}"]["diverged_at"]
             for curve, update in zip(curves, lost):
-                _curve(ax, curve, config.train_static.log_every, colour, f"g = {scale:g}")
+                _curve(ax, curve, config.train_static.log_every, colour)
                 if update:
-                    # Its label, too: of a run that diverged at once there is no curve.
-                    ax.axvline(update, color=colour, ls=":", lw=0.8, label=f"g = {scale:g}")
+                    ax.axvline(update, color=colour, ls=":", lw=0.8)
+        ax.plot([], [], color="0.4", ls=":", label="diverged")
         ax.set_title(STATIC[name].label)
         ax.set(yscale="log", xlabel="update")
     axes[0, 0].set_ylabel("gradient norm")
@@ -112,6 +114,7 @@ def _spectra(result: Result) -> Any:
             after, before = values[:, 1].ravel(), values[:, 0].ravel()
             ax.hist(after, bins, color=colour, alpha=0.5, label=f"g = {scale:g}")
             ax.hist(before, bins, color=colour, histtype="step", lw=0.8, ls=":")
+        ax.plot([], [], color="0.4", ls=":", label="before training")
         ax.axvline(0, color="0.4", lw=0.8)
         ax.set_title(STATIC[name].label)
         ax.set_xlabel(r"$\tau$ max Re $\lambda$")
@@ -140,7 +143,7 @@ def _sequence(result: Result) -> Any:
     return figure
 
 
-def _curve(ax: Any, values: np.ndarray, every: int, colour: Any, label: str) -> None:
+def _curve(ax: Any, values: np.ndarray, every: int, colour: Any, label: str | None = None) -> None:
     """The mean over at most two hundred stretches of a curve; none where it never was finite."""
     width = max(1, len(values) // 200)
     usable = len(values) // width * width
@@ -156,4 +159,4 @@ def _one_legend(figure: Any, axes: Any) -> None:
         label: handle for ax in axes.flat for handle, label in zip(*ax.get_legend_handles_labels())
     }
     if named:
-        figure.legend(named.values(), named, loc="outside upper center", ncols=min(4, len(named)))
+        figure.legend(named.values(), named, loc="outside upper center", ncols=min(5, len(named)))

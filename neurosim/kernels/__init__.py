@@ -10,7 +10,11 @@ from .divisive_normalization import (
 )
 from .lorenz import lorenz_field, lorenz_trajectory
 from .low_rank import low_rank_drive
-from .normalization_fixed_point import normalization_fixed_point
+from .normalization_fixed_point import (
+    normalization_fixed_point,
+    normalization_guess,
+    normalization_iterate,
+)
 from .orthonormal import orthonormal_columns
 from .recurrent_scale import recurrent_scale
 from .safe_math import entropy_of_shares, safe_cosine, safe_norm, safe_sqrt, safe_std
@@ -53,6 +57,8 @@ __all__ = [
     "low_rank_drive",
     "normalization_fixed_point",
     "normalization_flow",
+    "normalization_guess",
+    "normalization_iterate",
     "normalization_jacobian",
     "normalized_response",
     "orthonormal_columns",
