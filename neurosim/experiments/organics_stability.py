@@ -298,14 +298,20 @@ def _energy(config: Config, rng: np.random.Generator) -> tuple[dict, dict, str]:
         )  # fmt: skip
         total = np.asarray(along.total)
         falls = np.all(np.diff(total, axis=1) <= 1e-9 * total[:, :1], axis=1)
-        rows.append([f"{size:g}", str(count), str(int(falls.sum()))])
+        # Above the lowest value before, over the first.
+        climb = np.max((total - np.minimum.accumulate(total, axis=1)) / total[:, :1])
+        rows.append([f"{size:g}", str(count), str(int(falls.sum())), f"{climb:.2g}"])
         summary[f"energy_falls_{size:g}"] = float(falls.mean())
+        summary[f"energy_climbs_{size:g}"] = float(climb)
         arrays[f"energy.{size:g}"] = total[:10] / total[:10, :1]
         if size == 0.7:
             arrays["energy.response"] = along.response[0].sum(axis=-1)
             arrays["energy.mismatch"] = along.mismatch[0].sum(axis=-1)
     arrays["energy.ts"] = dt * (np.arange(steps) + 1)
-    header = ["relative perturbation", "trajectories", "along which the energy only falls"]
+    header = [
+        "relative perturbation", "trajectories", "along which the energy only falls",
+        "largest rise, over the first value",
+    ]  # fmt: skip
     return (
         summary,
         arrays,
