@@ -9,14 +9,13 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from ..models import GRU, LSTM
+from ..models import GRU, LSTM, SSN
 from ..models.organics_cell import ORGaNICsCell
 from ..models.static_organics import StaticORGaNICs
 from ..tasks.digit_files import read_mnist, sklearn_digits, split_digits
 from ..tasks.digits import Digits
 from ..tasks.glyph_digits import make_glyph_digits
 from .experiment import check_at_least, check_positive
-from .organics_digits_ssn import LogWeightSSN
 
 #: How long the SSN sees an image: 60 Euler steps of a tenth of the excitatory time constant.
 SSN_STEPS = 60
@@ -93,7 +92,7 @@ def _static_organics(**options: Any) -> Callable[..., Any]:
 
 def _ssn(key: Any, n_in: int, config: Any, scale: float) -> Any:
     n_inhibitory = max(1, config.static_units // 5)
-    return LogWeightSSN.init(
+    return SSN.init(
         config.static_units - n_inhibitory, n_inhibitory, n_in, 10, key=key, scale=scale
     )
 

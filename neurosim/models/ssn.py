@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from .dynamics import Dynamics, fixed_field
 from .parameters import check_sizes
-from .signed_parameters import finite_array, log_of_positive, root_of_weights, shaped_array
+from .signed_parameters import finite_array, log_of_positive, shaped_array
 from .supralinear_rest import SSNRestPoint, excitatory_gain, find_rest
 
 
@@ -24,8 +24,9 @@ class SSN(Dynamics):
     Both forms rest at the same rates, and the voltage form takes the time constants of the
     receiving units too; with one time constant for all their eigenvalues are the same.
 
-    - `root_W`: `(N, N)`; `W = root_W^2` in the columns of the first `n_excitatory` units and
-      `-root_W^2` in the others, so that training keeps every sign and every zero.
+    - `log_W`, `signs`: `(N, N)`; `W = signs exp(log_W)`. Signs are 1 in the columns of the first
+      `n_excitatory` units, -1 in the others, and 0 where there is no connection; they do not train,
+      so training keeps every sign and every zero.
     - `W_in`: `(N, U)`; with `None` the input is h itself.
     - `C`: `(O, N_E)`, `d`: `(O,)` or `None`. The readout sees the rates of excitatory units alone;
       with `C = None` the output is the rates of all units.
@@ -37,10 +38,11 @@ class SSN(Dynamics):
     circuit motif underlying multi-input integration in sensory cortex, Neuron 85.
     """
 
-    root_W: Float[Array, "unit unit"]
+    log_W: Float[Array, "unit unit"]
     W_in: Float[Array, "unit input"] | None
     C: Float[Array, "output excitatory"] | None
     d: Float[Array, " output"] | None
+    signs: Float[Array, "unit unit"] = fixed_field()
     log_tau: Float[Array, " unit"] = fixed_field()
     k: Any = fixed_field(default=0.3)
     p: Any = fixed_field(default=2.0)
@@ -97,8 +99,10 @@ class SSN(Dynamics):
             raise ValueError(
                 f"column {column} of W is of an {kind} unit and has weights of the other sign."
             )
+        connected = W != 0
         return cls(
-            root_W=root_of_weights("W", abs(W), n),
+            log_W=jnp.log(jnp.where(connected, jnp.abs(W), 1)),
+            signs=jnp.where(connected, sign, 0).astype(W.dtype),
             W_in=None if W_in is None else shaped_array("W_in", W_in, (n, None)),
             C=None if C is None else shaped_array("C", C, (None, n_excitatory)),
             d=None if d is None else shaped_array("d", d, (None if C is None else len(C),)),
@@ -160,7 +164,7 @@ class SSN(Dynamics):
     @property
     def W(self) -> Float[Array, "unit unit"]:
         """Signed weights, `(N, N)`, presynaptic units in columns."""
-        return self.root_W * self.root_W * column_signs(self.root_W.shape[0], self.n_excitatory)
+        return self.signs * jnp.exp(self.log_W)
 
     @property
     def tau(self) -> Float[Array, " unit"]:
@@ -170,7 +174,7 @@ class SSN(Dynamics):
     @property
     def n_inputs(self) -> int:
         """Number of input channels."""
-        return self.root_W.shape[0] if self.W_in is None else self.W_in.shape[1]
+        return self.log_W.shape[0] if self.W_in is None else self.W_in.shape[1]
 
     @property
     def time_constants(self) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import jax
 import numpy as np
 import pytest
 
-from neurosim import simulate
 from neurosim.experiments import load_result, run_experiment
 from neurosim.experiments.organics_digits import EXPERIMENT
 from neurosim.experiments.organics_digits_networks import SEQUENCE, STATIC, Training, load_digits
@@ -71,18 +70,15 @@ def test_networks_differ_in_what_they_are_named_for():
     general, identity = (parameter_count(static[n]) for n in ("organics_general", "organics"))
     assert general - identity == 100
     # Both kinds of weights are g times those of g = 1.
-    for name, weights in (("organics", lambda m: m.layers[0].W), ("ssn", lambda m: m.prepared().W)):
+    for name, weights in (("organics", lambda m: m.layers[0].W), ("ssn", lambda m: m.W)):
         np.testing.assert_allclose(
             weights(static[name]), 5 * weights(STATIC[name].make(key, 64, TINY, 1.0)), rtol=1e-5
         )
-    # 8 excitatory and 2 inhibitory columns, and a flow that is the network's own.
+    # 8 excitatory and 2 inhibitory columns.
     ssn = static["ssn"]
-    assert np.all(np.sign(ssn.prepared().W) == [1] * 8 + [-1] * 2)
-    x = np.full((STATIC["ssn"].hold_steps, 64), 0.1)
-    runs = [simulate(one, x, dt=STATIC["ssn"].dt, save="final") for one in (ssn, ssn.form)]
-    np.testing.assert_allclose(runs[0].outputs, runs[1].outputs, rtol=1e-4)
+    assert np.all(np.sign(ssn.W) == [1] * 8 + [-1] * 2)
     # An excitatory unit makes a tenth of its way in a step.
-    assert STATIC["ssn"].dt / ssn.form.tau[0] == pytest.approx(0.1)
+    assert STATIC["ssn"].dt / ssn.tau[0] == pytest.approx(0.1)
 
 
 def test_parts_share_no_image_and_are_the_same_for_every_network():

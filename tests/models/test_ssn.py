@@ -122,12 +122,13 @@ def test_random_networks_keep_their_signs_and_zeros_under_training():
     assert (float(model.k), float(model.p)) == (0.3, 2.0)
     # Every weight, W_in, C and d; no time constants, no power law.
     assert parameter_count(model) == 50 * 50 + 50 * 64 + 10 * 40 + 10
-    moved = eqx.tree_at(lambda m: m.root_W, model, model.root_W - 1.0)
-    assert np.all(np.asarray(moved.W)[:, :40] >= 0)
-    assert np.all(np.asarray(moved.W)[:, 40:] <= 0)
+    moved = eqx.tree_at(lambda m: m.log_W, model, model.log_W - 1.0)
+    np.testing.assert_allclose(moved.W, W / np.e, rtol=1e-5)
     zero = SSN.from_parameters(**{**PAIR, "W": [[1.0, 0.0], [1.0, -1.0]]})
     gradient = eqx.filter_grad(lambda m: jnp.sum(m.vector_field(0.0, jnp.ones(2), jnp.ones(2))))
-    assert gradient(zero).root_W[0, 1] == 0
+    assert gradient(zero).log_W[0, 1] == 0
+    moved = eqx.tree_at(lambda m: m.log_W, zero, zero.log_W + 3.0)
+    assert moved.W[0, 1] == 0
     run = simulate(model, np.ones((3, 64)), dt=0.002)
     assert run.outputs.shape == (3, 10)
 
@@ -136,14 +137,14 @@ def test_derivatives_of_silent_units_exist():
     model = SSN.from_parameters(**PAIR, p=1.5)
     u = np.array([[1.0, -1.0], [0.0, 0.0], [2.0, 1.0]])
 
-    def loss(root_W):
-        run = simulate(eqx.tree_at(lambda m: m.root_W, model, root_W), u, dt=0.005)
+    def loss(log_W):
+        run = simulate(eqx.tree_at(lambda m: m.log_W, model, log_W), u, dt=0.005)
         return jnp.sum(run.outputs**2)
 
     tangent = jnp.array([[0.3, -0.2], [0.5, 0.1]])
-    value, slope = jax.jit(lambda w: jax.jvp(loss, (w,), (tangent,)))(model.root_W)
+    value, slope = jax.jit(lambda w: jax.jvp(loss, (w,), (tangent,)))(model.log_W)
     step = 1e-6
-    difference = (loss(model.root_W + step * tangent) - loss(model.root_W - step * tangent)) / 2e-6
+    difference = (loss(model.log_W + step * tangent) - loss(model.log_W - step * tangent)) / 2e-6
     assert value > 0
     np.testing.assert_allclose(slope, difference, rtol=1e-6)
 
