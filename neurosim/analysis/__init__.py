@@ -10,6 +10,7 @@ from .adaptive_kalman import (
     reference_errors,
     stationary_filter_error,
 )
+from .adaptive_rate_maps import adaptive_rate_maps
 from .attractor_scores import LineScore, RingScore, line_score, ring_score
 from .autocorrelation import autocorrelation, autocorrelation_time
 from .basins import Basins, basins_of_attraction
@@ -28,6 +29,7 @@ from .change_times import IntervalScaling, half_change_times, interval_scaling
 from .circular_correlation import circular_correlation, fisher_lee_correlation
 from .cka import cka
 from .communication_subspace import RankScores, ReducedRankRegression, reduced_rank_scores
+from .context_decoding import DecodedContext, decode_context
 from .contrast_response import (
     ContrastResponse,
     SurroundSuppression,
@@ -41,6 +43,7 @@ from .cross_temporal_decoding import CrossTemporalDecoding, cross_temporal_decod
 from .cross_temporal_regression import CrossTemporalRegression, cross_temporal_regress
 from .crossnobis import crossnobis
 from .cvpca import CrossValidatedPCA, CrossValidatedSpectrum, cross_validated_spectrum
+from .decoding_error import decoding_confusion, decoding_error
 from .dimension_shuffles import DimensionTest, dimension_of_shuffles
 from .dimensionality import (
     diff_erank,
@@ -72,6 +75,7 @@ from .gain_theory import (
 )
 from .grouped_error import GroupedError, grouped_error
 from .grouped_folds import Fold, grouped_folds
+from .head_direction import HeadDirectionTuning, head_direction_tuning
 from .jpca import JPCA
 from .jpca_significance import RotationTest, rotation_test
 from .kalman import (
@@ -110,6 +114,8 @@ from .low_rank_spectra import (
 )
 from .lyapunov import LyapunovSpectrum, lyapunov_spectrum
 from .manifold_capacity import ManifoldCapacity, ball_capacity, manifold_capacity, point_capacity
+from .map_smoothing import smooth_maps
+from .map_stability import MapStability, map_stability
 from .maximum_entropy_tensor import MaximumEntropyTensor, maximum_entropy_tensor
 from .mode_projection import SpanCoordinates, project_modes, project_on_span
 from .modulated_fixed_points import ModulatedFixedPoints, modulated_fixed_points
@@ -138,8 +144,12 @@ from .normalization_stability import (
 from .null_potent import NullPotent, TuningRatio
 from .pca import PCA, PrincipalAxes, explained_variance, principal_axes
 from .persistent_homology import RingPersistence, ring_persistence
+from .place_fields import PlaceField, PlaceFields, detect_place_fields
 from .poincare_hopf import poincare_hopf_sum
+from .position_decoding import DecodedPosition, decode_position
 from .procrustes import procrustes_distance
+from .random_foraging import Foraging, poisson_spikes, random_foraging
+from .rate_maps import RateMaps, rate_maps
 from .rdm import RDM, rdm
 from .resampling import (
     bootstrap_trials,
@@ -155,6 +165,7 @@ from .response_accuracy import (
     responses_correct,
 )
 from .rsa import compare_rdms, rdm_shuffle_test
+from .running_speed import angular_speed, angular_velocity, running_speed
 from .shape_distances import (
     CrossValidatedShapeDistance,
     MeanShape,
@@ -170,6 +181,14 @@ from .shattering_dimension import ShatteringDimension, shattering_dimension
 from .shuffle_test import ShuffleTest, shuffle_test
 from .slow_manifold import SlowManifold, slow_manifold
 from .soft_normalizer import SoftNormalizer
+from .spatial_information import (
+    SpatialInformation,
+    selectivity,
+    sparsity,
+    spatial_coherence,
+    spatial_information,
+)
+from .spatial_information_test import SpatialInformationTest, spatial_information_test
 from .subspace_angles import principal_angles, subspace_distance
 from .tangling import tangling
 from .targeted_dimensionality_reduction import TDR
@@ -206,6 +225,8 @@ __all__ = [
     "CrossValidatedShapeDistance",
     "CrossValidatedSpectrum",
     "DPCASignificance",
+    "DecodedContext",
+    "DecodedPosition",
     "DimensionTest",
     "DynamicalSimilarity",
     "EnergyDecay",
@@ -217,8 +238,10 @@ __all__ = [
     "FixedPointBranch",
     "FixedPoints",
     "Fold",
+    "Foraging",
     "GainAblation",
     "GroupedError",
+    "HeadDirectionTuning",
     "IntervalScaling",
     "JacobianSpectrum",
     "LineScore",
@@ -229,6 +252,7 @@ __all__ = [
     "LowRankReduction",
     "LyapunovSpectrum",
     "ManifoldCapacity",
+    "MapStability",
     "MaximumEntropyTensor",
     "MeanShape",
     "ModeTimescales",
@@ -242,9 +266,12 @@ __all__ = [
     "OutputComponents",
     "Overlaps",
     "ParallelismScore",
+    "PlaceField",
+    "PlaceFields",
     "PlanarFixedPoints",
     "PrincipalAxes",
     "RankScores",
+    "RateMaps",
     "ReducedRankRegression",
     "ReferenceErrors",
     "RingPersistence",
@@ -260,15 +287,20 @@ __all__ = [
     "SmoothedStates",
     "SoftNormalizer",
     "SpanCoordinates",
+    "SpatialInformation",
+    "SpatialInformationTest",
     "StabilityCertificate",
     "StatePairs",
     "SurroundSuppression",
     "TuningRatio",
     "ablate_gains",
     "accuracy_by_label",
+    "adaptive_rate_maps",
     "align_to_events",
     "alignment_index",
     "angular_accuracy",
+    "angular_speed",
+    "angular_velocity",
     "autocorrelation",
     "autocorrelation_time",
     "ball_capacity",
@@ -297,7 +329,12 @@ __all__ = [
     "cross_validated_spectrum",
     "crossnobis",
     "decode_angle",
+    "decode_context",
     "decode_population_angle",
+    "decode_position",
+    "decoding_confusion",
+    "decoding_error",
+    "detect_place_fields",
     "diff_erank",
     "dimension_of_shuffles",
     "dpca_significance",
@@ -320,6 +357,7 @@ __all__ = [
     "grouped_error",
     "grouped_folds",
     "half_change_times",
+    "head_direction_tuning",
     "hold_gains",
     "hyperbolic_ratio",
     "interval_scaling",
@@ -330,6 +368,7 @@ __all__ = [
     "lyapunov_spectrum",
     "lyapunov_weights",
     "manifold_capacity",
+    "map_stability",
     "marginalise",
     "maximum_entropy_tensor",
     "mean_field_overlap",
@@ -353,6 +392,7 @@ __all__ = [
     "permutation_p_value",
     "poincare_hopf_sum",
     "point_capacity",
+    "poisson_spikes",
     "principal_angles",
     "principal_axes",
     "procrustes_distance",
@@ -360,6 +400,8 @@ __all__ = [
     "project_on_span",
     "ramp_crossing_times",
     "random_context_filter",
+    "random_foraging",
+    "rate_maps",
     "rdm",
     "rdm_shuffle_test",
     "reconstruct_states",
@@ -373,6 +415,8 @@ __all__ = [
     "ring_score",
     "rotation_planes",
     "rotation_test",
+    "running_speed",
+    "selectivity",
     "shape_distance_floor",
     "shape_distances",
     "shared_subspace",
@@ -381,6 +425,11 @@ __all__ = [
     "shuffle_test",
     "shuffle_trials_per_unit",
     "slow_manifold",
+    "smooth_maps",
+    "sparsity",
+    "spatial_coherence",
+    "spatial_information",
+    "spatial_information_test",
     "spectral_abscissa",
     "stability_certificate",
     "state_pairs",

@@ -42,6 +42,10 @@ SYSTEM = analysis.LinearGaussianSystem(
 )  # fmt: skip
 CIRCUIT = {"W": np.ones((5, 5)), "sigma": 0.1, "b": 0.5, "b0": 0.5}
 TAUS = {"tau_y": 0.002, "tau_a": 0.002}
+CLOCK = np.arange(0, 60, 0.1)
+TRACK = 0.5 + 0.4 * np.sin(CLOCK)
+SPIKES = np.linspace(1, 59, 80)
+BINS = {"bin_size": 0.1, "extent": (0, 1)}
 CONTEXT = {"mean": 0.5, "onsets": np.arange(8) == 0}
 REDUCED = analysis.exact_reduction(LEFT, RIGHT, IN, INPUTS, x0=REST, tau=5.0)
 
@@ -65,6 +69,24 @@ def _xarray(x):
 
 #: For each function: how to call it, and what with.
 TAKES = {
+    "rate_maps": (_call("rate_maps", CLOCK, TRACK, **BINS), SPIKES),
+    "adaptive_rate_maps": (_call("adaptive_rate_maps", CLOCK, TRACK, **BINS), SPIKES),
+    "map_stability": (_call("map_stability", CLOCK, TRACK, **BINS), SPIKES),
+    "spatial_information_test": (
+        _call("spatial_information_test", CLOCK, TRACK, n_shuffles=2, **BINS),
+        SPIKES,
+    ),
+    "head_direction_tuning": (_call("head_direction_tuning", CLOCK, TRACK), SPIKES),
+    "decode_position": (_call("decode_position", SAMPLES[:5] ** 2, 0.1), COUNTS[0]),
+    "decode_context": (
+        lambda x: analysis.decode_context(x, [SAMPLES[:5] ** 2, SAMPLES[5:10] ** 2], 0.1),
+        COUNTS[0],
+    ),
+    "decoding_confusion": (
+        _call("decoding_confusion", np.ones(40), edges=np.arange(6.0)),
+        SAMPLES**2,
+    ),
+    "poisson_spikes": (lambda x: analysis.poisson_spikes(abs, np.arange(5.0), x), VALUES),
     "PCA": (_fit("PCA"), X),
     "CrossValidatedPCA": (_fit("CrossValidatedPCA", n_splits=2, y=np.arange(12) % 4), X),
     "FactorAnalysis": (_fit("FactorAnalysis"), X),
@@ -278,6 +300,16 @@ TAKES = {
 
 #: Functions for which NaN has a meaning, which the table gives.
 ALLOWED = {
+    "running_speed": (lambda x: analysis.running_speed(CLOCK, x), TRACK),
+    "angular_speed": (lambda x: analysis.angular_speed(CLOCK, x), TRACK),
+    "angular_velocity": (lambda x: analysis.angular_velocity(CLOCK, x), TRACK),
+    "smooth_maps": (_call("smooth_maps", sigma=1.0), SAMPLES),
+    "spatial_information": (_call("spatial_information", np.ones(5)), SAMPLES**2),
+    "sparsity": (_call("sparsity", np.ones(5)), SAMPLES**2),
+    "selectivity": (_call("selectivity", np.ones(5)), SAMPLES**2),
+    "spatial_coherence": (_call("spatial_coherence"), SAMPLES**2),
+    "detect_place_fields": (_call("detect_place_fields"), SAMPLES**2),
+    "decoding_error": (_call("decoding_error", ANGLES), ANGLES),
     "decode_population_angle": (_call("decode_population_angle", np.arange(5.0)), SAMPLES**2),
     "decode_angle": (lambda x: analysis.decode_angle(x[:, 0], x[:, 2]), SAMPLES[:5]),
     "circular_difference": (_call("circular_difference", 0.5), ANGLES),
@@ -300,6 +332,7 @@ ALLOWED = {
 #: Those that take no activity: labels, numbers of trials, spectra, other libraries' objects, or an
 #: estimator that reads it; and what is tested with those that it calls.
 OTHERS = {
+    "random_foraging",
     "Estimator", "accuracy_by_label", "ball_capacity", "bootstrap_trials", "circular_shifts",
     "dpca_significance", "from_dynamax", "from_neo", "from_nwb", "from_pynapple", "grouped_folds",
     "modulated_fixed_points", "point_capacity", "shuffle_labels", "to_dynamax",
