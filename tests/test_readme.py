@@ -9,7 +9,7 @@ README = Path(__file__).parents[1] / "README.md"
 
 
 def test_the_python_examples_run(capsys):
-    first, sofo, recording = re.findall(
+    first, sofo, normalization, recording = re.findall(
         r"^```python\n(.*?)^```", README.read_text(), re.MULTILINE | re.DOTALL
     )
     names = {}
@@ -21,6 +21,10 @@ def test_the_python_examples_run(capsys):
     assert np.all(names["error"][4:8] < 9.457e-3)
     exec(compile(sofo, str(README), "exec"), names)
     assert names["second_order"].losses[-10:].mean() < 0.05
+    capsys.readouterr()
+    exec(compile(normalization, str(README), "exec"), names)
+    # The semisaturation of the ring.
+    np.testing.assert_allclose(float(capsys.readouterr().out), 0.1, rtol=1e-3)
     exec(compile(recording, str(README), "exec"), names)
     assert names["found"].accuracy.shape == (10, 10)
     # Spikes that know nothing of the side: each entry is a share of 29 trials.
