@@ -13,8 +13,10 @@ from .adaptive_kalman import (
 from .adaptive_rate_maps import adaptive_rate_maps
 from .attractor_scores import LineScore, RingScore, line_score, ring_score
 from .autocorrelation import autocorrelation, autocorrelation_time
+from .band_score import band_power_share, band_score
 from .basins import Basins, basins_of_attraction
 from .bi_cross_validation import BiCrossValidation, bi_cross_validation
+from .border_score import BorderScores, border_score
 from .cca import (
     SVCCA,
     CanonicalCorrelations,
@@ -25,6 +27,7 @@ from .cca import (
     cross_validated_cca,
     svcca,
 )
+from .change_map import ChangeMap, change_map
 from .change_times import IntervalScaling, half_change_times, interval_scaling
 from .circular_correlation import circular_correlation, fisher_lee_correlation
 from .cka import cka
@@ -73,6 +76,10 @@ from .gain_theory import (
     required_gain,
     required_gain_discrete,
 )
+from .grid_geometry import GridGeometry, autocorrelogram_geometry, grid_geometry
+from .grid_modules import GridModules, grid_modules
+from .grid_phases import GridPhases, grid_phases
+from .grid_score import GridScores, autocorrelogram_grid_score, grid_score
 from .grouped_error import GroupedError, grouped_error
 from .grouped_folds import Fold, grouped_folds
 from .head_direction import HeadDirectionTuning, head_direction_tuning
@@ -114,6 +121,8 @@ from .low_rank_spectra import (
 )
 from .lyapunov import LyapunovSpectrum, lyapunov_spectrum
 from .manifold_capacity import ManifoldCapacity, ball_capacity, manifold_capacity, point_capacity
+from .map_pairs import MapComparison
+from .map_similarity import activity_overlap, centroid_shift, rate_overlap, spatial_correlation
 from .map_smoothing import smooth_maps
 from .map_stability import MapStability, map_stability
 from .maximum_entropy_tensor import MaximumEntropyTensor, maximum_entropy_tensor
@@ -146,11 +155,13 @@ from .pca import PCA, PrincipalAxes, explained_variance, principal_axes
 from .persistent_homology import RingPersistence, ring_persistence
 from .place_fields import PlaceField, PlaceFields, detect_place_fields
 from .poincare_hopf import poincare_hopf_sum
+from .population_vector_correlation import population_vector_correlation
 from .position_decoding import DecodedPosition, decode_position
 from .procrustes import procrustes_distance
 from .random_foraging import Foraging, poisson_spikes, random_foraging
 from .rate_maps import RateMaps, rate_maps
 from .rdm import RDM, rdm
+from .remapping import RemappingMeasure, RemappingReport, remapping_report
 from .resampling import (
     bootstrap_trials,
     circular_shifts,
@@ -181,6 +192,7 @@ from .shattering_dimension import ShatteringDimension, shattering_dimension
 from .shuffle_test import ShuffleTest, shuffle_test
 from .slow_manifold import SlowManifold, slow_manifold
 from .soft_normalizer import SoftNormalizer
+from .spatial_autocorrelogram import spatial_autocorrelogram, spatial_crosscorrelogram
 from .spatial_information import (
     SpatialInformation,
     selectivity,
@@ -215,8 +227,10 @@ __all__ = [
     "AlignedTrials",
     "Basins",
     "BiCrossValidation",
+    "BorderScores",
     "CCAShuffleLevel",
     "CanonicalCorrelations",
+    "ChangeMap",
     "ContrastResponse",
     "CrossTemporalDecoding",
     "CrossTemporalRegression",
@@ -240,6 +254,10 @@ __all__ = [
     "Fold",
     "Foraging",
     "GainAblation",
+    "GridGeometry",
+    "GridModules",
+    "GridPhases",
+    "GridScores",
     "GroupedError",
     "HeadDirectionTuning",
     "IntervalScaling",
@@ -252,6 +270,7 @@ __all__ = [
     "LowRankReduction",
     "LyapunovSpectrum",
     "ManifoldCapacity",
+    "MapComparison",
     "MapStability",
     "MaximumEntropyTensor",
     "MeanShape",
@@ -274,6 +293,8 @@ __all__ = [
     "RateMaps",
     "ReducedRankRegression",
     "ReferenceErrors",
+    "RemappingMeasure",
+    "RemappingReport",
     "RingPersistence",
     "RingScore",
     "RotationPlanes",
@@ -295,6 +316,7 @@ __all__ = [
     "TuningRatio",
     "ablate_gains",
     "accuracy_by_label",
+    "activity_overlap",
     "adaptive_rate_maps",
     "align_to_events",
     "alignment_index",
@@ -303,13 +325,20 @@ __all__ = [
     "angular_velocity",
     "autocorrelation",
     "autocorrelation_time",
+    "autocorrelogram_geometry",
+    "autocorrelogram_grid_score",
     "ball_capacity",
+    "band_power_share",
+    "band_score",
     "basins_of_attraction",
     "bi_cross_validation",
     "bootstrap_trials",
+    "border_score",
     "cca",
     "cca_shuffle_level",
     "ccgp",
+    "centroid_shift",
+    "change_map",
     "circular_correlation",
     "circular_difference",
     "circular_distance",
@@ -354,6 +383,10 @@ __all__ = [
     "from_dynamax",
     "from_dynamax_inputs",
     "gain_is_feasible",
+    "grid_geometry",
+    "grid_modules",
+    "grid_phases",
+    "grid_score",
     "grouped_error",
     "grouped_folds",
     "half_change_times",
@@ -393,6 +426,7 @@ __all__ = [
     "poincare_hopf_sum",
     "point_capacity",
     "poisson_spikes",
+    "population_vector_correlation",
     "principal_angles",
     "principal_axes",
     "procrustes_distance",
@@ -402,12 +436,14 @@ __all__ = [
     "random_context_filter",
     "random_foraging",
     "rate_maps",
+    "rate_overlap",
     "rdm",
     "rdm_shuffle_test",
     "reconstruct_states",
     "reduced_fixed_points",
     "reduced_rank_scores",
     "reference_errors",
+    "remapping_report",
     "required_gain",
     "required_gain_discrete",
     "responses_correct",
@@ -427,7 +463,10 @@ __all__ = [
     "slow_manifold",
     "smooth_maps",
     "sparsity",
+    "spatial_autocorrelogram",
     "spatial_coherence",
+    "spatial_correlation",
+    "spatial_crosscorrelogram",
     "spatial_information",
     "spatial_information_test",
     "spectral_abscissa",

@@ -8,6 +8,7 @@ from .divisive_normalization import (
     pooled_activity,
     recurrent_drive,
 )
+from .ideal_grid import grid_lattice_vectors, grid_wave_vectors, ideal_grid_map, ideal_grid_module
 from .lorenz import lorenz_field, lorenz_trajectory
 from .low_rank import low_rank_drive
 from .normalization_fixed_point import (
@@ -47,9 +48,13 @@ __all__ = [
     "check_dt",
     "coriolis_torque",
     "entropy_of_shares",
+    "grid_lattice_vectors",
+    "grid_wave_vectors",
     "hand_jacobian",
     "hand_position",
     "hand_velocity",
+    "ideal_grid_map",
+    "ideal_grid_module",
     "inertia_matrix",
     "joint_angles",
     "lorenz_field",

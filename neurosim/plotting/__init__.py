@@ -19,6 +19,7 @@ from .organics import (
     plot_spectrum_map,
 )
 from .recordings import plot_cross_temporal, plot_marginal_variance, plot_rdm, plot_trajectories
+from .spatial import plot_autocorrelogram, plot_grid_of_maps, plot_rate_map
 from .style import PALETTE, new_figure, ordered_colours, paper_style
 from .timing import add_interval_bar, plot_aligned_gains, plot_crossing_times, plot_ramps
 
@@ -31,6 +32,7 @@ __all__ = [
     "paper_style",
     "plot_accuracies",
     "plot_aligned_gains",
+    "plot_autocorrelogram",
     "plot_bifurcation",
     "plot_contrast_response",
     "plot_cross_temporal",
@@ -40,6 +42,7 @@ __all__ = [
     "plot_feasibility",
     "plot_flow_field",
     "plot_gains_by_task",
+    "plot_grid_of_maps",
     "plot_latent_trajectories",
     "plot_learning_curves",
     "plot_marginal_variance",
@@ -47,6 +50,7 @@ __all__ = [
     "plot_phase_portrait_2d",
     "plot_power_spectra",
     "plot_ramps",
+    "plot_rate_map",
     "plot_rdm",
     "plot_required_gains",
     "plot_similarity_matrix",

@@ -14,6 +14,7 @@ import pytest
 
 import neurosim.analysis as analysis
 from neurosim.analysis import io
+from neurosim.kernels import ideal_grid_module
 
 TABLE = Path(__file__).parents[2] / "docs" / "guide" / "bad_input.md"
 
@@ -46,6 +47,9 @@ CLOCK = np.arange(0, 60, 0.1)
 TRACK = 0.5 + 0.4 * np.sin(CLOCK)
 SPIKES = np.linspace(1, 59, 80)
 BINS = {"bin_size": 0.1, "extent": (0, 1)}
+PLANE = np.stack(np.meshgrid(np.arange(20) / 20, np.arange(20) / 20, indexing="ij"), axis=-1)
+GRIDS = ideal_grid_module(PLANE, n_per_side=2, spacing=0.3)
+LAG = np.hypot(*np.meshgrid(np.arange(-9, 10), np.arange(-9, 10)))
 CONTEXT = {"mean": 0.5, "onsets": np.arange(8) == 0}
 REDUCED = analysis.exact_reduction(LEFT, RIGHT, IN, INPUTS, x0=REST, tau=5.0)
 
@@ -300,6 +304,27 @@ TAKES = {
 
 #: Functions for which NaN has a meaning, which the table gives.
 ALLOWED = {
+    "spatial_autocorrelogram": (_call("spatial_autocorrelogram"), GRIDS),
+    "spatial_crosscorrelogram": (_call("spatial_crosscorrelogram", GRIDS), GRIDS),
+    "grid_score": (_call("grid_score"), GRIDS),
+    "autocorrelogram_grid_score": (_call("autocorrelogram_grid_score"), np.cos(LAG)),
+    "grid_geometry": (_call("grid_geometry", bin_size=0.05), GRIDS),
+    "autocorrelogram_geometry": (_call("autocorrelogram_geometry", bin_size=1), np.cos(LAG)),
+    "grid_phases": (_call("grid_phases", bin_size=0.05), GRIDS),
+    "grid_modules": (_call("grid_modules", bin_size=0.05), GRIDS),
+    "border_score": (_call("border_score", bin_size=0.05, min_area=0), GRIDS),
+    "band_score": (_call("band_score", bin_size=0.05), GRIDS),
+    "band_power_share": (_call("band_power_share"), GRIDS),
+    "change_map": (_call("change_map", GRIDS), GRIDS),
+    "population_vector_correlation": (_call("population_vector_correlation", GRIDS), GRIDS),
+    "spatial_correlation": (_call("spatial_correlation", GRIDS), GRIDS),
+    "rate_overlap": (_call("rate_overlap", GRIDS), GRIDS),
+    "activity_overlap": (_call("activity_overlap", GRIDS), GRIDS),
+    "centroid_shift": (_call("centroid_shift", GRIDS, bin_size=0.05), GRIDS),
+    "remapping_report": (
+        _call("remapping_report", GRIDS, bin_size=0.05, min_rate=0.5, n_shuffles=2, n_resamples=2),
+        GRIDS,
+    ),
     "running_speed": (lambda x: analysis.running_speed(CLOCK, x), TRACK),
     "angular_speed": (lambda x: analysis.angular_speed(CLOCK, x), TRACK),
     "angular_velocity": (lambda x: analysis.angular_velocity(CLOCK, x), TRACK),
