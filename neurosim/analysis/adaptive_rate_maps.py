@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from .rate_maps import RateMaps, check_session, maps_of_path, read_spikes
+from .running_speed import sample_times
 from .tracked_path import TrackedPath, tracked_path
 
 
@@ -55,8 +56,7 @@ def adaptive_rate_maps(
     if not 0 < alpha < np.inf:
         raise ValueError(f"alpha must be positive and finite, got {alpha}.")
     shape = maps.occupancy.shape
-    # On a circle, a disc that meets itself would count bins twice.
-    farthest = [(n - 1) // 2 if w else n - 1 for n, w in zip(shape, track.bins.wrap)]
+    farthest = [n // 2 if w else n - 1 for n, w in zip(shape, track.bins.wrap)]
     largest = int(np.ceil(np.hypot(*farthest))) if len(shape) == 2 else farthest[0]
     if max_radius is not None:
         if not max_radius >= 1:
@@ -72,8 +72,7 @@ def adaptive_rate_maps(
 
 def _sampling_rate(sampling_rate: Any, times: Any) -> float:
     if sampling_rate is None:
-        clock = np.asarray(times.t if hasattr(times, "t") else times, np.float64)
-        return 1 / float(np.median(np.diff(clock)))
+        return 1 / float(np.median(np.diff(sample_times(times))))
     if not 0 < sampling_rate < np.inf:
         raise ValueError(f"sampling_rate must be positive and finite, got {sampling_rate}.")
     return float(sampling_rate)
@@ -111,6 +110,10 @@ class _RowSums:
 
     def __init__(self, values: np.ndarray, largest: int, wrap: tuple[bool, ...]):
         self.shape, self.pad = values.shape, largest
+        # Round a circle a disc that meets itself counts each bin once, the opposite one too.
+        self.reach = [
+            ((n - 1) // 2, n // 2) if w else (n - 1, n - 1) for n, w in zip(values.shape[1:], wrap)
+        ]
         padded = values
         for axis, round_the_end in enumerate(wrap, start=1):
             size = values.shape[axis]
@@ -127,11 +130,10 @@ class _RowSums:
         """Sums over the bins within `radius` of each, `(map, bins, bins)`."""
         _, n_rows, n_columns = self.shape
         total = np.zeros(self.shape)
-        for row in range(-radius, radius + 1):
-            if abs(row) >= n_rows:
-                continue
+        (up, down), (left, right) = self.reach
+        for row in range(-min(radius, up), min(radius, down) + 1):
             half = int(np.sqrt(radius**2 - row**2))
             band = self.along[:, self.pad + row : self.pad + row + n_rows]
-            right = band[:, :, self.pad + half + 1 : self.pad + half + 1 + n_columns]
-            total += right - band[:, :, self.pad - half : self.pad - half + n_columns]
+            first, end = self.pad - min(half, left), self.pad + min(half, right) + 1
+            total += band[:, :, end : end + n_columns] - band[:, :, first : first + n_columns]
         return total

@@ -56,7 +56,7 @@ def decoding_error(decoded: Any, true: Any, *, period: Any = None) -> Any:
 
 
 def decoding_confusion(
-    decoded: Any, true: Any, *, edges: Any = None, wrap: Any = False
+    decoded: Any, true: Any, *, edges: Any = None, wrap: Any = None
 ) -> np.ndarray:
     """Mean posterior of the windows in which the animal was in each bin: a confusion matrix.
 
@@ -68,7 +68,8 @@ def decoding_confusion(
     - `decoded`: `DecodedPosition`, or a posterior `(window, *bins)`.
     - `true`: `(window,)` or `(window, d)`, positions; windows where they are NaN are left out.
     - `edges`: of the bins; those of `DecodedPosition` by default.
-    - `wrap`: whether the ends of a dimension meet, for all dimensions or for each.
+    - `wrap`: whether the ends of a dimension meet, for all dimensions or for each; as in
+        `DecodedPosition` by default.
 
     **Returns:** `(bins, bins)` over the flattened map, true bin by row. Rows sum to 1; those of
     bins in which the animal never was are NaN.
@@ -78,6 +79,7 @@ def decoding_confusion(
     """
     if isinstance(decoded, DecodedPosition):
         edges = decoded.edges if edges is None else edges
+        wrap = decoded.wrap if wrap is None else wrap
         decoded = decoded.posterior
     p = np.asarray(as_floating(decoded, "decoded"), np.float64)
     if p.ndim not in (2, 3) or len(p) == 0:
@@ -97,8 +99,8 @@ def decoding_confusion(
         )
     known = ~np.isnan(x).any(axis=1)
     for axis, edge in enumerate(bins.edges):
-        out = known & ~((x[:, axis] >= edge[0]) & (x[:, axis] <= edge[-1]))
-        if not bins.wrap[axis] and out.any():
+        out = known & bins.outside(x[:, axis], axis)
+        if out.any():
             i = int(np.argmax(out))
             raise ValueError(
                 f"true position {x[i].tolist()} of window {i} lies outside of the bins, which go "

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels import whole_number
 from .rate_maps import rate_maps
 
 
@@ -36,7 +37,7 @@ def head_direction_tuning(
     times: Any,
     headings: Any,
     *,
-    n_bins: int = 60,
+    n_bins: Any = 60,
     period: Any = tau,
     sigma: Any = 0.0,
     **path: Any,
@@ -69,8 +70,7 @@ def head_direction_tuning(
     """
     if not 0 < period < np.inf:
         raise ValueError(f"period must be positive and finite, got {period}.")
-    if n_bins < 3:
-        raise ValueError(f"n_bins must be at least 3, got {n_bins}.")
+    n_bins = whole_number(n_bins, "n_bins", least=3)
     edges = np.linspace(0, float(period), n_bins + 1)
     maps = rate_maps(spike_times, times, headings, edges=edges, sigma=sigma, wrap=True, **path)
     turn = np.exp(1j * tau * (np.arange(n_bins) + 0.5) / n_bins)

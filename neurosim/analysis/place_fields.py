@@ -156,7 +156,7 @@ def _bins(edges: Any, bin_size: Any, shape: tuple[int, ...], wrap: Any) -> Spati
         if not (widths > 0).all():
             raise ValueError(f"bin_size must be positive, got {bin_size}.")
         edges = [width * np.arange(n + 1.0) for n, width in zip(shape, widths)]
-    bins = SpatialBins(read_edges(edges, len(shape)), read_wrap(wrap or False, len(shape)))
+    bins = SpatialBins(read_edges(edges, len(shape)), read_wrap(wrap, len(shape)))
     if bins.shape != shape:
         raise ValueError(f"edges are of {bins.shape} bins, but maps have {shape}.")
     return bins

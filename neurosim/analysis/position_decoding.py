@@ -27,7 +27,7 @@ class DecodedPosition:
     - `mean`: `(window, d)`, mean of the posterior; along a dimension that wraps the mean direction,
       NaN where there is none.
     - `entropy`: `(window,)`, of the posterior, in bits.
-    - `edges`: for each dimension `(bins + 1,)`.
+    - `edges`: for each dimension `(bins + 1,)`; `wrap`: whether its ends meet.
     """
 
     posterior: np.ndarray
@@ -36,6 +36,7 @@ class DecodedPosition:
     mean: np.ndarray
     entropy: np.ndarray
     edges: tuple[np.ndarray, ...]
+    wrap: tuple[bool, ...]
 
     def __repr__(self) -> str:
         shape = " x ".join(str(n) for n in self.posterior.shape[1:])
@@ -136,6 +137,7 @@ def decode_position(
         mean=_means(posterior, bins),
         entropy=np.maximum(entropy, 0),
         edges=bins.edges,
+        wrap=bins.wrap,
     )
 
 
@@ -157,7 +159,7 @@ def read_decoding_maps(
         raise ValueError("maps must be (cell, *bins): pass one map as map[None].")
     if edges is None:
         edges = [np.arange(size + 1) - 0.5 for size in shape]
-    bins = SpatialBins(read_edges(edges, len(shape)), read_wrap(wrap or False, len(shape)))
+    bins = SpatialBins(read_edges(edges, len(shape)), read_wrap(wrap, len(shape)))
     if bins.shape != shape:
         raise ValueError(f"edges are of {bins.shape} bins, but maps have {shape}.")
     rates = stack.rates.reshape(len(stack.rates), -1)

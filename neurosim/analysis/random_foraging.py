@@ -186,16 +186,16 @@ def _rate_function(maps: Any, edges: Any, wrap: Any) -> Callable[[np.ndarray], n
         raise ValueError("maps need their edges, or pass a function of position.")
     rates = np.asarray(as_floating(maps, "rates"), np.float64)
     d = rates.ndim - 1
-    bins = SpatialBins(read_edges(edges, d), read_wrap(wrap or False, d))
+    bins = SpatialBins(read_edges(edges, d), read_wrap(wrap, d))
     if bins.shape != rates.shape[1:]:
         raise ValueError(f"edges are of {bins.shape} bins, but maps have {rates.shape[1:]}.")
 
     def rate(x: np.ndarray) -> np.ndarray:
         if x.shape[1] != d:
             raise ValueError(f"maps have {d} dimensions, positions {x.shape[1]}.")
-        for axis, edge in enumerate(bins.edges):
-            out = (x[:, axis] < edge[0]) | (x[:, axis] > edge[-1])
-            if not bins.wrap[axis] and out.any():
+        for axis in range(d):
+            out = bins.outside(x[:, axis], axis)
+            if out.any():
                 raise ValueError(
                     f"positions lie outside of the bins on axis {axis}, the first at sample "
                     f"{int(np.argmax(out))}."

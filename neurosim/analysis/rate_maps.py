@@ -109,7 +109,8 @@ def rate_maps(
 
     - `spike_times`: in s, sorted: an array for one cell, a list of arrays, or a mapping from cell
         to array; pynapple and neo objects will do.
-    - `times`: `(sample,)`, in s, increasing; or a pynapple object.
+    - `times`: `(sample,)`, in s, increasing; a pynapple object, or a series of `from_nwb`, which
+        then does for both.
     - `positions`: `(sample,)` or `(sample, 2)`, in any unit of length, or angles; NaN where the
         animal was lost. Of a map `(cell, bins, bins)`, the first axis of bins is that of the first
         coordinate.
@@ -213,8 +214,8 @@ def smoothed_rates(
 ) -> np.ndarray:
     """Counts over occupancy, both smoothed, NaN in bins with less than the least occupancy.
 
-    **Raises:** `ValueError` for a sigma or a least occupancy that is negative, or where every bin
-    has less.
+    **Raises:** `ValueError` for a sigma or a least occupancy that is negative or no number, or
+    where every bin has less.
     """
     if not 0 <= min_occupancy < np.inf:
         raise ValueError(f"min_occupancy must be finite and not negative, got {min_occupancy}.")
@@ -224,6 +225,8 @@ def smoothed_rates(
             f"no bin was visited for min_occupancy, {min_occupancy:g} s; the longest time in one "
             f"is {occupancy.max():.6g} s."
         )
+    if np.ndim(sigma) != 0 or sigma is None or isinstance(sigma, str):
+        raise ValueError(f"sigma must be a number, in the unit of positions; got {sigma!r}.")
     smoothing = float(sigma)
     widths = bins.widths("sigma") if smoothing != 0 else (1.0,) * len(bins.shape)
     weights = gaussian_weights(bins.shape, sigma=smoothing, widths=widths, wrap=bins.wrap)

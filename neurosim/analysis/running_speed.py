@@ -7,6 +7,7 @@ import numpy as np
 
 from .activity import as_floating
 from .estimator import refuse_traced
+from .io.nwb_series import NWBSeries
 from .spatial_bins import read_wrap
 from .task_metrics import circular_difference
 
@@ -76,9 +77,10 @@ def read_path(
     place, or positions that are infinite.
     """
     refuse_traced((times, positions), names[1])
-    clock_values = times.t if hasattr(times, "t") else times
-    position_values = positions.values if hasattr(positions, "t") else positions
-    clock = np.asarray(as_floating(clock_values, names[0]), np.float64)
+    position_values = positions
+    if hasattr(positions, "t") or isinstance(positions, NWBSeries):
+        position_values = positions.values
+    clock = sample_times(times, names[0])
     x = np.asarray(as_floating(position_values, names[1]), np.float64)
     if x.ndim == 1:
         x = x[:, None]
@@ -105,6 +107,15 @@ def read_path(
         i = int(np.flatnonzero(np.isinf(x).any(axis=1))[0])
         raise ValueError(f"{names[1]} must be finite, or NaN where lost: sample {i} is {x[i]}.")
     return clock, x
+
+
+def sample_times(times: Any, name: str = "times") -> np.ndarray:
+    """The times of samples as an array, of a pynapple object or an `NWBSeries` too."""
+    if hasattr(times, "t"):
+        times = times.t
+    elif isinstance(times, NWBSeries):
+        times = times.times
+    return np.asarray(as_floating(times, name), np.float64)
 
 
 def displacements(x: np.ndarray, wrap: Any, period: Any) -> np.ndarray:

@@ -1,6 +1,5 @@
 """Bins of an environment: edges given, or made from a width and an extent."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +8,9 @@ from .activity import as_floating
 
 #: Widths that differ by less than this share are one width.
 _EVEN = 1e-6
+#: Positions beyond an end by less than this share of the length are at the end: walls are not the
+#: same number in single precision.
+_ROUNDING = 1e-6
 
 
 class SpatialBins(NamedTuple):
@@ -59,6 +61,14 @@ class SpatialBins(NamedTuple):
                 )
         return tuple(p / n for p, n in zip(self.periods, self.shape))
 
+    def outside(self, x: np.ndarray, axis: int) -> np.ndarray:
+        """Which places along an axis lie beyond its ends, by more than rounding; never if it wraps.
+
+        NaN lies nowhere, and so not outside.
+        """
+        edge, slack = self.edges[axis], _ROUNDING * self.periods[axis]
+        return ((x < edge[0] - slack) | (x > edge[-1] + slack)) & (not self.wrap[axis])
+
     def indices(self, positions: np.ndarray) -> np.ndarray:
         """The bin of each position, `(sample,)`, as a place in the flattened map.
 
@@ -81,7 +91,7 @@ def spatial_bins(
     edges: Any = None,
     bin_size: Any = None,
     extent: Any = None,
-    wrap: bool | Sequence[bool] = False,
+    wrap: Any = False,
 ) -> SpatialBins:
     """Bins from `edges`, or of width `bin_size` over `extent`.
 
@@ -127,8 +137,8 @@ def spatial_bins(
     return SpatialBins(tuple(made), round_the_end)
 
 
-def read_wrap(wrap: bool | Sequence[bool], d: int) -> tuple[bool, ...]:
-    """Whether each of `d` dimensions wraps.
+def read_wrap(wrap: Any, d: int) -> tuple[bool, ...]:
+    """Whether each of `d` dimensions wraps; `None` for none.
 
     **Raises:** `ValueError` for another number of dimensions.
     """
@@ -145,7 +155,9 @@ def read_edges(edges: Any, d: int) -> tuple[np.ndarray, ...]:
 
     **Raises:** `ValueError` for another number of dimensions, or edges that do not increase.
     """
-    several = isinstance(edges, (list, tuple)) and len(edges) > 0 and np.ndim(edges[0]) == 1
+    several = getattr(edges, "ndim", 0) == 2
+    if isinstance(edges, (list, tuple)) and len(edges) > 0:
+        several = np.ndim(edges[0]) == 1
     given = list(edges) if several else [edges]
     if len(given) != d:
         raise ValueError(

@@ -46,7 +46,7 @@ def spatial_information(
     - `mean_rate`: `(cell,)` or a number, r in its place: the rate of the whole epoch, for instance.
     - `correct_bias`: whether to subtract the bias; the result may be negative.
     - `n_spikes`: `(cell,)` or a number, for the bias; by default the counts of `RateMaps`, or r
-        times the occupancy, then in s.
+        times the occupancy, then in s; both in valid bins.
 
     **Returns:** `SpatialInformation`: `bits_per_spike` and `bits_per_second`, `(cell,)`. NaN for a
     cell without spikes or valid bins.
@@ -69,9 +69,10 @@ def spatial_information(
         if n_spikes is not None:
             n = _for_each_cell(n_spikes, len(mean), "n_spikes")
         elif isinstance(maps, RateMaps):
-            n = maps.counts.reshape(len(mean), -1).sum(axis=1)
+            n = np.where(p > 0, maps.counts.reshape(p.shape), 0).sum(axis=1)
         else:
-            n = mean * (0 if stack.occupancy is None else stack.occupancy.sum())
+            seconds = 0 if stack.occupancy is None else stack.occupancy.ravel()
+            n = mean * np.where(p > 0, seconds, 0).sum(axis=1)
         n_bins = np.sum(p > 0, axis=1)
         bits = bits - (n_bins - 1) / (2 * math.log(2) * np.where(n > 0, n, np.nan))
     elif n_spikes is not None:
@@ -148,7 +149,7 @@ def spatial_coherence(
         wrap = maps.wrap if wrap is None else wrap
         maps, d = maps.raw_rates, maps.occupancy.ndim
     stack = read_maps(maps, d=d)
-    mean, n = _neighbour_means(stack, read_wrap(wrap or False, stack.rates.ndim - 1))
+    mean, n = _neighbour_means(stack, read_wrap(wrap, stack.rates.ndim - 1))
     rates = stack.rates.reshape(len(stack.rates), -1)
     r = masked_correlation(rates, mean, np.isfinite(rates) & (n > 0))
     return stack.result(np.arctanh(r) if fisher_z else r)

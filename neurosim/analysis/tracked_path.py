@@ -17,6 +17,8 @@ from .spatial_bins import SpatialBins, spatial_bins
 
 #: A gap is a step longer than this many median steps, unless told otherwise.
 _LONG_STEP = 10
+#: Times that share a slot with more than so many others are looked up by bisection.
+_CROWDED = 16
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -194,11 +196,8 @@ def _pieces(
 
 def _refuse_outside(where: np.ndarray, interval: np.ndarray, bins: SpatialBins) -> None:
     for axis, edge in enumerate(bins.edges):
-        if bins.wrap[axis]:
-            continue
-        slack = 1e-9 * (edge[-1] - edge[0])
         x = where[:, axis]
-        out = np.flatnonzero((x < edge[0] - slack) | (x > edge[-1] + slack))
+        out = np.flatnonzero(bins.outside(x, axis))
         if len(out) > 0:
             first = int(interval[out[0]])
             n = len(np.unique(interval[out]))
@@ -213,8 +212,8 @@ def _last_at_or_before(ordered: np.ndarray, times: np.ndarray) -> np.ndarray:
     """The last place in `ordered` with a value at or before each time; -1 where there is none."""
     if len(times) < len(ordered) or not ordered[-1] > ordered[0]:
         return np.searchsorted(ordered, times, side="right") - 1
-    # Times are even enough for a table: what lies in earlier slots of it is earlier for sure, and
-    # few values share a slot. Several times faster than bisection for many spikes.
+    # Times are even enough for a table, as a rule: what lies in earlier slots of it is earlier for
+    # sure, and few values share a slot. Several times faster than bisection for many spikes.
     n_slots = 4 * len(ordered)
     scale = n_slots / (ordered[-1] - ordered[0])
 
@@ -227,7 +226,10 @@ def _last_at_or_before(ordered: np.ndarray, times: np.ndarray) -> np.ndarray:
     later = after[place + 1] <= times
     place += later
     rest = np.flatnonzero(later)
-    while len(rest) > 0:
+    for _ in range(_CROWDED):
         rest = rest[after[place[rest] + 1] <= times[rest]]
+        if len(rest) == 0:
+            return place
         place[rest] += 1
+    place[rest] = np.searchsorted(ordered, times[rest], side="right") - 1
     return place

@@ -57,7 +57,11 @@ def test_rayleigh_p_is_uniform_for_even_angles():
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"n_bins": 2}, "n_bins must be at least 3"), ({"period": 0}, "period must be positive")],
+    [
+        ({"n_bins": 2}, "n_bins must be at least 3"),
+        ({"n_bins": 6.5}, "n_bins must be a whole number"),
+        ({"period": 0}, "period must be positive"),
+    ],
 )
 def test_bad_input(options, message):
     with pytest.raises(ValueError, match=message):

@@ -206,6 +206,15 @@ def test_errors():
     confusion = decoding_confusion(p, [0.5, 0.6, np.nan], edges=np.arange(4))
     np.testing.assert_allclose(confusion[0], [0.75, 0.25, 0])
     assert np.isnan(confusion[1:]).all()
+    # Three turns on, and a rounding of single precision beyond a wall, are where they were.
+    there = decoding_confusion(p, [0.5, 0.6, np.float32(3 + 2e-7)], edges=np.arange(4))
+    np.testing.assert_allclose(there[2], [0, 1, 0])
+    wrap = np.array([True])
+    circle = decode_position(COUNTS, MAPS, 0.3, edges=np.arange(9), wrap=wrap)
+    assert circle.wrap == (True,)
+    true = RNG.uniform(0, 8, 30)
+    here, turned = (decoding_confusion(circle, x) for x in (true, true - 24))
+    np.testing.assert_allclose(here, turned)
 
 
 def test_contexts():

@@ -90,6 +90,9 @@ def test_maps_as_rates():
     spikes = poisson_spikes(np.array([[10.0, 30]]), t, x, edges=[0, 0.5, 1], wrap=True)
     late = np.mod(spikes[0], 1) > 0.5
     assert late.mean() == pytest.approx(0.75, abs=0.02)
+    # A wall in single precision, which is beyond that in double precision.
+    wall = np.full(2, 0.3, np.float32)
+    assert len(poisson_spikes(np.ones((1, 1)), [0, 100], wall, edges=[0, 0.3])[0]) > 50
 
 
 @pytest.mark.parametrize(

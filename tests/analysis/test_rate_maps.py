@@ -1,10 +1,13 @@
 """Rate maps: case of unvisited bins, exact time in bins, filters on both sides, recovered rates."""
 
+import time
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from neurosim.analysis.adaptive_rate_maps import adaptive_rate_maps
+from neurosim.analysis.io.nwb_series import NWBSeries
 from neurosim.analysis.map_smoothing import smooth_maps
 from neurosim.analysis.random_foraging import poisson_spikes, random_foraging
 from neurosim.analysis.rate_maps import rate_maps
@@ -153,6 +156,12 @@ def test_adaptive_discs_follow_the_definition():
     )
     n, s = (x[[9, 0, 1]].sum() for x in (ring.counts[0], ring.occupancy))
     assert ring.rates[0, 0] == pytest.approx(n / s)
+    # On a torus a disc that meets itself counts each bin once: grown to the end, all of them.
+    whole = adaptive_rate_maps(
+        np.sort(rng.uniform(0, 300, 5000)), walk.times, walk.positions,
+        edges=[np.arange(8) / 7] * 2, wrap=(True, False), alpha=1e30,
+    )  # fmt: skip
+    np.testing.assert_allclose(whole.rates, 5000 / 300)
     for bad, message in (({"alpha": 0}, "alpha"), ({"max_radius": 0}, "max_radius"),
                          ({"sampling_rate": 0}, "sampling_rate")):  # fmt: skip
         with pytest.raises(ValueError, match=message):
@@ -168,6 +177,37 @@ def test_pynapple_objects():
     plain = rate_maps(list(spikes.values()), T, SWEEP, epochs=[0, 50], **TRACK)
     assert np.array_equal(maps.counts, plain.counts)
     assert maps.unit_ids.tolist() == [3, 5]
+
+
+def test_a_series_of_an_nwb_file():
+    series = NWBSeries(SWEEP[:, None], T, "meters", None, "")
+    maps = rate_maps([5.0, 6.0], series, series, **TRACK)
+    assert np.array_equal(maps.occupancy, rate_maps([5.0, 6.0], T, SWEEP, **TRACK).occupancy)
+
+
+def test_walls_hold_in_single_precision():
+    # 0.3 is more than 0.3 there.
+    wall = np.minimum(SWEEP, 0.3).astype(np.float32)
+    maps = rate_maps([5.0, 6.0], T, wall, bin_size=0.1, extent=(0.1, 0.3))
+    assert maps.occupancy.sum() == pytest.approx(100)
+    assert maps.occupancy[1] > 99
+
+
+def test_a_moment_far_off_is_looked_up_as_fast():
+    # All but one time share a slot of an even table; one by one this takes minutes.
+    times = np.append(np.arange(300_000) / 100, 1e9)
+    spikes = np.arange(0, 2999, 0.5) + 0.001
+    begin = time.perf_counter()
+    maps = rate_maps(spikes, times, np.mod(times, 1), edges=np.linspace(0, 1, 11), wrap=True)
+    assert time.perf_counter() - begin < 10
+    assert maps.counts[0, [0, 5]].tolist() == [2999, 2999]
+
+
+def test_edges_in_one_array():
+    edges = np.array([[0, 0.5, 1], [0, 0.5, 1]])
+    both = np.stack([SWEEP, SWEEP], axis=1)
+    maps = rate_maps([5.0, 6.0], T, both, edges=edges)
+    assert np.array_equal(maps.rates, rate_maps([5.0, 6.0], T, both, edges=list(edges)).rates, True)
 
 
 def test_cells_without_spikes_and_repeated_spikes():
@@ -206,6 +246,8 @@ TWICE[50] = T[49]
         ({"min_occupancy": 1e3}, "no bin was visited for min_occupancy"),
         ({"min_occupancy": -1}, "min_occupancy must be finite"),
         ({"sigma": -1}, "sigma must be finite"),
+        ({"sigma": (0.1, 0.1)}, "sigma must be a number"),
+        ({"sigma": None}, "sigma must be a number"),
         ({"spike_times": [3.0, 1.0]}, "not sorted"),
         ({"spike_times": [3.0, np.nan]}, "spike 1 is nan"),
         ({"spike_times": [1e4, 2e4]}, "no spike falls within the time of the positions"),

@@ -91,6 +91,11 @@ def test_bias_of_limited_data(n_spikes, bias):
     np.testing.assert_allclose(
         spatial_information(counts / 10, seconds, correct_bias=True).bits_per_spike, corrected
     )
+    # Neither the time nor the spikes in bins that are not valid count.
+    more = np.pad(counts / 10, [(0, 0), (0, 50)], constant_values=np.nan)
+    np.testing.assert_allclose(
+        spatial_information(more, np.full(100, 10.0), correct_bias=True).bits_per_spike, corrected
+    )
 
 
 def test_coherence():
@@ -187,7 +192,8 @@ def test_bad_input(run, message):
 def test_maps_of_a_session_need_no_occupancy():
     t = np.arange(0, 100, 0.1)
     x = 0.5 + 0.4 * np.sin(t / 7)
-    maps = rate_maps([np.arange(0, 90, 0.9)], t, x, bin_size=0.1, extent=(0, 1), sigma=0.1)
+    spikes = np.arange(0, 90, 0.9)
+    maps = rate_maps([spikes], t, x, bin_size=0.1, extent=(0, 1), sigma=0.1)
     assert np.array_equal(sparsity(maps), sparsity(maps.rates, maps.occupancy))
     n_bins = np.sum(maps.occupancy > 0)
     raw, corrected = (
@@ -195,3 +201,10 @@ def test_maps_of_a_session_need_no_occupancy():
     )
     np.testing.assert_allclose(raw - corrected, (n_bins - 1) / (2 * np.log(2) * maps.counts.sum()))
     assert spatial_coherence(maps) == pytest.approx(spatial_coherence(maps.raw_rates))
+    longest = np.sort(maps.occupancy)[-2:]
+    few = rate_maps([spikes], t, x, bin_size=0.1, extent=(0, 1), min_occupancy=longest[0])
+    raw, corrected = (
+        spatial_information(few, correct_bias=c).bits_per_spike for c in (False, True)
+    )
+    n = few.counts[:, few.occupancy >= longest[0]].sum()
+    np.testing.assert_allclose(raw - corrected, 1 / (2 * np.log(2) * n))
