@@ -17,6 +17,14 @@ from .band_score import band_power_share, band_score
 from .basins import Basins, basins_of_attraction
 from .bi_cross_validation import BiCrossValidation, bi_cross_validation
 from .border_score import BorderScores, border_score
+from .boundary_bias import mean_distance_surface, optimal_boundary_bias
+from .capacity_exponent import (
+    DistanceMoments,
+    asymptotic_log_capacity,
+    capacity_exponent,
+    distance_moments,
+    gaussian_log_overlap,
+)
 from .cca import (
     SVCCA,
     CanonicalCorrelations,
@@ -32,6 +40,7 @@ from .change_times import IntervalScaling, half_change_times, interval_scaling
 from .circular_correlation import circular_correlation, fisher_lee_correlation
 from .cka import cka
 from .communication_subspace import RankScores, ReducedRankRegression, reduced_rank_scores
+from .context_capacity import context_capacity, log_context_capacity
 from .context_decoding import DecodedContext, decode_context
 from .contrast_response import (
     ContrastResponse,
@@ -83,6 +92,12 @@ from .grid_score import GridScores, autocorrelogram_grid_score, grid_score
 from .grouped_error import GroupedError, grouped_error
 from .grouped_folds import Fold, grouped_folds
 from .head_direction import HeadDirectionTuning, head_direction_tuning
+from .infinite_width import (
+    InfiniteWidth,
+    infinite_width,
+    infinite_width_exponent,
+    infinite_width_log_overlap,
+)
 from .jpca import JPCA
 from .jpca_significance import RotationTest, rotation_test
 from .kalman import (
@@ -151,12 +166,19 @@ from .normalization_stability import (
     strict_lyapunov_matrix,
 )
 from .null_potent import NullPotent, TuningRatio
+from .overlap_rates import large_deviation_rate, soft_overlap_rate
 from .pca import PCA, PrincipalAxes, explained_variance, principal_axes
 from .persistent_homology import RingPersistence, ring_persistence
 from .place_fields import PlaceField, PlaceFields, detect_place_fields
 from .poincare_hopf import poincare_hopf_sum
 from .population_vector_correlation import population_vector_correlation
 from .position_decoding import DecodedPosition, decode_position
+from .position_resolution import (
+    context_position_tradeoff,
+    cramer_rao_bound,
+    optimal_width,
+    position_fisher_information,
+)
 from .procrustes import procrustes_distance
 from .random_foraging import Foraging, poisson_spikes, random_foraging
 from .rate_maps import RateMaps, rate_maps
@@ -177,6 +199,7 @@ from .response_accuracy import (
 )
 from .rsa import compare_rdms, rdm_shuffle_test
 from .running_speed import angular_speed, angular_velocity, running_speed
+from .separability import log_overlap_probability, separability_threshold
 from .shape_distances import (
     CrossValidatedShapeDistance,
     MeanShape,
@@ -242,6 +265,7 @@ __all__ = [
     "DecodedContext",
     "DecodedPosition",
     "DimensionTest",
+    "DistanceMoments",
     "DynamicalSimilarity",
     "EnergyDecay",
     "Estimator",
@@ -260,6 +284,7 @@ __all__ = [
     "GridScores",
     "GroupedError",
     "HeadDirectionTuning",
+    "InfiniteWidth",
     "IntervalScaling",
     "JacobianSpectrum",
     "LineScore",
@@ -323,6 +348,7 @@ __all__ = [
     "angular_accuracy",
     "angular_speed",
     "angular_velocity",
+    "asymptotic_log_capacity",
     "autocorrelation",
     "autocorrelation_time",
     "autocorrelogram_geometry",
@@ -334,6 +360,7 @@ __all__ = [
     "bi_cross_validation",
     "bootstrap_trials",
     "border_score",
+    "capacity_exponent",
     "cca",
     "cca_shuffle_level",
     "ccgp",
@@ -347,9 +374,12 @@ __all__ = [
     "cka",
     "coherence",
     "compare_rdms",
+    "context_capacity",
     "context_kalman_filter",
+    "context_position_tradeoff",
     "continue_fixed_points",
     "contrast_response",
+    "cramer_rao_bound",
     "cross_orientation_suppression",
     "cross_temporal_decode",
     "cross_temporal_regress",
@@ -366,6 +396,7 @@ __all__ = [
     "detect_place_fields",
     "diff_erank",
     "dimension_of_shuffles",
+    "distance_moments",
     "dpca_significance",
     "dsa",
     "effective_jacobian_eigenvalues",
@@ -383,6 +414,7 @@ __all__ = [
     "from_dynamax",
     "from_dynamax_inputs",
     "gain_is_feasible",
+    "gaussian_log_overlap",
     "grid_geometry",
     "grid_modules",
     "grid_phases",
@@ -393,17 +425,24 @@ __all__ = [
     "head_direction_tuning",
     "hold_gains",
     "hyperbolic_ratio",
+    "infinite_width",
+    "infinite_width_exponent",
+    "infinite_width_log_overlap",
     "interval_scaling",
     "kalman_filter",
     "kalman_smoother",
+    "large_deviation_rate",
     "line_score",
     "linearise",
+    "log_context_capacity",
+    "log_overlap_probability",
     "lyapunov_spectrum",
     "lyapunov_weights",
     "manifold_capacity",
     "map_stability",
     "marginalise",
     "maximum_entropy_tensor",
+    "mean_distance_surface",
     "mean_field_overlap",
     "mean_shape",
     "minimum_ramp_overlap",
@@ -416,6 +455,8 @@ __all__ = [
     "normalization_energy",
     "normalization_equation",
     "normalization_first_order",
+    "optimal_boundary_bias",
+    "optimal_width",
     "oscillator_form",
     "output_components",
     "overlaps",
@@ -427,6 +468,7 @@ __all__ = [
     "point_capacity",
     "poisson_spikes",
     "population_vector_correlation",
+    "position_fisher_information",
     "principal_angles",
     "principal_axes",
     "procrustes_distance",
@@ -453,6 +495,7 @@ __all__ = [
     "rotation_test",
     "running_speed",
     "selectivity",
+    "separability_threshold",
     "shape_distance_floor",
     "shape_distances",
     "shared_subspace",
@@ -462,6 +505,7 @@ __all__ = [
     "shuffle_trials_per_unit",
     "slow_manifold",
     "smooth_maps",
+    "soft_overlap_rate",
     "sparsity",
     "spatial_autocorrelogram",
     "spatial_coherence",

@@ -1,5 +1,6 @@
 """Stateless array functions: the innermost numerics."""
 
+from .contact import NearestPair, contact_function, min_distance
 from .divisive_normalization import (
     Rectify,
     normalization_flow,
@@ -40,12 +41,14 @@ from .whole_number import whole_number
 
 __all__ = [
     "START_ANGLES",
+    "NearestPair",
     "Rectify",
     "TwoJointArm",
     "arm_acceleration",
     "arm_energy",
     "arm_step",
     "check_dt",
+    "contact_function",
     "coriolis_torque",
     "entropy_of_shares",
     "grid_lattice_vectors",
@@ -60,6 +63,7 @@ __all__ = [
     "lorenz_field",
     "lorenz_trajectory",
     "low_rank_drive",
+    "min_distance",
     "normalization_fixed_point",
     "normalization_flow",
     "normalization_guess",

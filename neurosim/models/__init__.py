@@ -23,6 +23,9 @@ from .normalization_rest import RestPoint
 from .organics import ORGaNICs, ORGaNICsState
 from .organics_cell import FixedRates, LearnedRates, ORGaNICsCell
 from .organics_three_type import ORGaNICs3, ORGaNICs3RestPoint, ORGaNICs3State
+from .place_field_statistics import Environment, FieldStatistics
+from .place_map import PlaceMap, sample_place_map
+from .place_map_ensemble import PlaceMapEnsemble
 from .prepared_organics_cell import ORGaNICsCellState
 from .reaching_network import ReachingNetwork, ReachingState
 from .ssn import SSN
@@ -46,7 +49,9 @@ __all__ = [
     "SSN",
     "BottleneckRNN",
     "Dynamics",
+    "Environment",
     "FeedbackReservoir",
+    "FieldStatistics",
     "FixedRates",
     "GainModulatedRNN",
     "GatedIntegrator",
@@ -68,6 +73,8 @@ __all__ = [
     "ORGaNICsCell",
     "ORGaNICsCellState",
     "ORGaNICsState",
+    "PlaceMap",
+    "PlaceMapEnsemble",
     "ReachingNetwork",
     "ReachingState",
     "RestPoint",
@@ -85,6 +92,7 @@ __all__ = [
     "ring_input",
     "ring_weights",
     "rotation_weights",
+    "sample_place_map",
     "ssn_line",
     "ssn_orientation_ring",
     "ssn_two_population",

@@ -73,6 +73,23 @@ def _xarray(x):
 
 #: For each function: how to call it, and what with.
 TAKES = {
+    "capacity_exponent": (_call("capacity_exponent", 1.0, noise="constant", level=0.1), VALUES),
+    "cramer_rao_bound": (_call("cramer_rao_bound"), np.eye(5)),
+    "context_position_tradeoff": (_call("context_position_tradeoff", VALUES, 0.5), VALUES),
+    "optimal_width": (_call("optimal_width", VALUES, VALUES, 0.5), np.arange(1.0, 6.0)),
+    "log_overlap_probability": (_call("log_overlap_probability", 1.0), VALUES**2),
+    "distance_moments": (_call("distance_moments", 10, noise="constant"), VALUES**2),
+    "large_deviation_rate": (_call("large_deviation_rate", 0.1), VALUES**2),
+    "soft_overlap_rate": (_call("soft_overlap_rate", 1.0), VALUES**2),
+    "mean_distance_surface": (_call("mean_distance_surface"), SAMPLES),
+    "position_fisher_information": (
+        lambda x: analysis.position_fisher_information(
+            x, np.ones((*np.shape(x), 1)), noise="constant", level=1.0
+        ),
+        SAMPLES**2,
+    ),
+    "log_context_capacity": (_call("log_context_capacity"), -(VALUES**2)),
+    "context_capacity": (_call("context_capacity"), -(VALUES**2)),
     "rate_maps": (_call("rate_maps", CLOCK, TRACK, **BINS), SPIKES),
     "adaptive_rate_maps": (_call("adaptive_rate_maps", CLOCK, TRACK, **BINS), SPIKES),
     "map_stability": (_call("map_stability", CLOCK, TRACK, **BINS), SPIKES),
@@ -357,6 +374,8 @@ ALLOWED = {
 #: Those that take no activity: labels, numbers of trials, spectra, other libraries' objects, or an
 #: estimator that reads it; and what is tested with those that it calls.
 OTHERS = {
+    "asymptotic_log_capacity", "gaussian_log_overlap", "infinite_width", "infinite_width_exponent",
+    "infinite_width_log_overlap", "optimal_boundary_bias", "separability_threshold",
     "random_foraging",
     "Estimator", "accuracy_by_label", "ball_capacity", "bootstrap_trials", "circular_shifts",
     "dpca_significance", "from_dynamax", "from_neo", "from_nwb", "from_pynapple", "grouped_folds",
