@@ -142,7 +142,7 @@ def contrast_response(
         c50=float(np.exp(at[0])),
         exponent=float(np.exp(at[1])),
         baseline=float(floor),
-        r_squared=float(1 - np.sum((residual * spread) ** 2) / np.sum((r - r.mean()) ** 2)),
+        r_squared=float(1 - np.sum(residual**2) / np.sum((r / spread - np.mean(r / spread)) ** 2)),
         predicted=residual * spread + r,
     )
 

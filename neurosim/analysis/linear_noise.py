@@ -126,8 +126,11 @@ def _read(J: Any, amplitude: Any, covariance: Any, what: str) -> tuple[np.ndarra
                 f"amplitude must be a number or (n,) = ({n},), not negative, got {amplitude}."
             )
         return jacobian, np.diag(np.broadcast_to(size, (n,)) ** 2)
-    if noise.shape != (n, n) or not np.allclose(noise, noise.T, rtol=1e-6, atol=0):
+    if noise.shape != (n, n):
         raise ValueError(f"covariance must be symmetric, (n, n) = ({n}, {n}), got {noise.shape}.")
+    if not np.allclose(noise, noise.T, rtol=1e-6, atol=0):
+        gap = float(np.max(np.abs(noise - noise.T)))
+        raise ValueError(f"covariance must be symmetric, and its two halves differ by {gap:g}.")
     noise = (noise + noise.T) / 2
     least, largest = np.linalg.eigvalsh(noise)[[0, -1]]
     if least < -1e-9 * abs(largest):

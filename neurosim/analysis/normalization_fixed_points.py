@@ -82,6 +82,8 @@ def fixed_points_2d(
     read = _numbers(given)
     drive, weight, recurrent = read["b"] * read["z"], read["w"], read["w_r"]
     c = (read["b0"] * read["sigma"]) ** 2
+    if not 0 < c < np.inf:
+        raise ValueError(f"(b0 sigma)^2 leaves the range of numbers: it is {c}.")
     # Each point as (s, y, d, w_r, w), with the weights that count on its side of y = 0.
     if rectify == "none":
         found = [(s, y, d, recurrent, weight) for s, y, d in _roots(drive, weight, recurrent, c)]

@@ -2,7 +2,8 @@
 
 Symbols are those of the publication: principal neurons `y`, normalization neurons `a`, input drive
 `z`, gains `b` and `b0`, semisaturation `sigma`, normalization weights `W`, recurrent weights `W_r`.
-Time constants are left to the caller: the flow comes multiplied by them.
+Time constants are left to the caller: the flow comes multiplied by them. Products are written
+`y @ W.T`, which under `vmap` has the batch first and needs no transposition.
 
 **Reference:** Rawat, Heeger & Martiniani (2024), Unconditional stability of a recurrent neural
 circuit implementing divisive normalization, NeurIPS 37.
@@ -27,7 +28,7 @@ def recurrent_drive(
     """`W_r y`, `W_r [y]+` or `[W_r y]+`; `W_r = None` is the identity. O(unit^2)."""
     if rectify == "inner":
         y = jnp.maximum(y, 0)
-    drive = y if W_r is None else W_r @ y
+    drive = y if W_r is None else y @ W_r.T
     return jnp.maximum(drive, 0) if rectify == "outer" else drive
 
 
@@ -39,7 +40,7 @@ def pooled_activity(
 ) -> Float[Array, " unit"]:
     """`W (y^2 [a]+)`, of `[y]+` where the circuit is rectified. O(unit^2)."""
     active = y if rectify == "none" else jnp.maximum(y, 0)
-    return W @ (active * active * jnp.maximum(a, 0))
+    return (active * active * jnp.maximum(a, 0)) @ W.T
 
 
 def normalization_flow(

@@ -33,6 +33,11 @@ _LARGEST = 1.1
 # Of the two-stage Rosenbrock method that follows the circuit, and its tolerance: the trajectory
 # must stay in its basin, no more.
 _GAMMA, _RELATIVE, _ABSOLUTE = 1 - 0.5**0.5, 1e-2, 1e-3
+# Activity from which on a circuit is taken to diverge.
+_FAR = 1e12
+# Step from which on the circuit may have settled, since weak drive leaves even the start within the
+# bound on the residual; and Newton steps at the end.
+_LONG, _POLISH = 1e3, 2
 
 
 class _Circuit(NamedTuple):
@@ -147,7 +152,9 @@ def normalization_iterate(
 @functools.partial(jax.custom_jvp, nondiff_argnums=(2, 3))
 def _rest_point(z: Array, circuit: _Circuit, rectify: Rectify, max_steps: int) -> Any:
     start = jnp.concatenate([jnp.zeros_like(z), jnp.broadcast_to(_floor(circuit), z.shape)])
-    found = _iterate_to_rest(z, circuit, max_steps) if rectify == "none" else start
+    found = jnp.full_like(start, jnp.nan)
+    if rectify == "none":
+        found = _iterate_to_rest(z, circuit, max_steps)
     x = _flow_to_rest(found, start, z, circuit, rectify, max_steps)
     return x[: z.shape[0]], x[z.shape[0] :]
 
@@ -207,10 +214,15 @@ def _flow_to_rest(
     """
     n = z.shape[0]
     identity = jnp.eye(2 * n, dtype=z.dtype)
+    # Activity is in proportion to weak drive, and so is what it may be off by.
+    weak = jnp.clip(jnp.max(jnp.abs(circuit.b * z)), jnp.finfo(z.dtype).tiny, 1)
+    absolute = _ABSOLUTE * jnp.concatenate([jnp.full(n, weak), jnp.ones(n, z.dtype)])
 
     def unsettled(carry):
         x, h, k = carry
-        return ~_settled(x, _residual(x, z, circuit, rectify)) & (k < max_steps) & (h > 1e-12)
+        going = (k < max_steps) & (h > 1e-12) & (jnp.max(jnp.abs(x)) < _FAR)
+        settled = _settled(x, _residual(x, z, circuit, rectify)) & (h > long)
+        return ~settled & going
 
     def step(carry):
         x, h, k = carry
@@ -218,7 +230,7 @@ def _flow_to_rest(
         k1 = jax.scipy.linalg.lu_solve(matrix, _flow(x, z, circuit, rectify))
         k2 = jax.scipy.linalg.lu_solve(matrix, _flow(x + h * k1, z, circuit, rectify) - 2 * k1)
         new = x + h * (1.5 * k1 + 0.5 * k2)
-        scale = _ABSOLUTE + _RELATIVE * jnp.maximum(jnp.abs(x), jnp.abs(new))
+        scale = absolute + _RELATIVE * jnp.maximum(jnp.abs(x), jnp.abs(new))
         error = jnp.max(jnp.abs(0.5 * h * (k1 + k2)) / scale)
         # a is positive on every trajectory, so a step below 0 is too long whatever its error.
         good = jnp.all(jnp.isfinite(new)) & (error <= 1) & jnp.all(new[n:] >= 0)
@@ -228,8 +240,22 @@ def _flow_to_rest(
 
     usable = _settled(found, _residual(found, z, circuit, rectify)) & jnp.all(found[n:] >= 0)
     x = jnp.where(usable, found, start)
+    long = jnp.where(usable, 0, _LONG).astype(z.dtype)
     x, _, _ = jax.lax.while_loop(unsettled, step, (x, jnp.full((), 0.05, z.dtype), 0))
-    return x
+    return jax.lax.fori_loop(0, _POLISH, lambda _, x: _polished(x, z, circuit, rectify), x)
+
+
+def _polished(x: Array, z: Array, circuit: _Circuit, rectify: Rectify) -> Array:
+    """A Newton step where `x` is a rest point already and comes closer to it; else `x`.
+
+    Weak drive moves y by less than the bound on the residual; what rests would be off by all of it.
+    """
+    flow = _flow(x, z, circuit, rectify)
+    new = x - jnp.linalg.solve(_jacobian(x, circuit, rectify), flow)
+    residual = jnp.max(jnp.abs(flow))
+    closer = _residual(new, z, circuit, rectify) < residual
+    closer &= jnp.all(new[z.shape[0] :] >= 0)
+    return jnp.where(_settled(x, residual) & closer, new, x)
 
 
 def _floor(circuit: _Circuit) -> Array:

@@ -18,6 +18,8 @@ def spectral_norm(W: Float[Array, "row column"]) -> Float[Array, ""]:
     The vectors come from a power iteration by repeated squaring. 0 for a matrix of zeros.
     """
     fixed = jax.lax.stop_gradient(W)
+    # By its largest entry first: squares of small or large ones would leave the range of numbers.
+    fixed = fixed / jnp.maximum(jnp.max(jnp.abs(fixed)), jnp.finfo(W.dtype).tiny)
 
     def squared(power, _):
         power = power @ power

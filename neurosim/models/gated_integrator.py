@@ -123,7 +123,7 @@ def rotation_weights(omega: Any, *, tau: float | int = 0.01) -> np.ndarray:
     omega = np.atleast_1d(finite_array("omega", omega))
     if omega.ndim != 1 or omega.size == 0:
         raise ValueError(f"omega must be a number or a vector, got shape {omega.shape}.")
-    if not tau > 0:
-        raise ValueError(f"tau must be positive, got {tau}.")
+    if np.ndim(tau) != 0 or not 0 < tau < np.inf:
+        raise ValueError(f"tau must be positive and finite, one number, got {tau}.")
     turn = np.array([[0.0, -1.0], [1.0, 0.0]])
     return np.eye(2 * len(omega)) + np.kron(np.diag(omega * tau), turn)

@@ -32,14 +32,16 @@ class NormalizationLayer(eqx.Module):
         a = (b0 sigma)^2 + W (b z)^2,    y = b z / sqrt(a);
 
     with another it is found by `normalization_fixed_point`, and has the derivatives of the implicit
-    function. Where there is none, y and a are NaN, so that nothing learns from them.
+    function. Where none is found, y and a are NaN, so that nothing learns from them: with weights W
+    far above 1 and a learned W_r there may be none.
 
     - `W_zx`, `W_bx`: `(N, U)`. `beta`: `(N,)`. `log_W`: `(N, N)`.
     - `W_r`: `(N, N)`, used over its largest singular value, which makes that 1; `None` for the
       identity.
     - `sigma`: `(N,)` semisaturation, which does not train by default.
     - `rectify`: as in `neurosim.models.ORGaNICs`. `unit_drive`: whether z is brought to length 1,
-      as published; an input of zeros has the drive 0 either way.
+      as published; an input of zeros has the drive 0 either way. `max_steps`: bound on the search
+      for a rest point.
 
     **Reference:** Rawat, Heeger & Martiniani (2024), Unconditional stability of a recurrent neural
     circuit implementing divisive normalization, NeurIPS 37, section 6 and appendix I.1.
@@ -53,9 +55,11 @@ class NormalizationLayer(eqx.Module):
     sigma: Float[Array, " unit"] = fixed_field()
     rectify: Rectify = eqx.field(static=True, default="none")
     unit_drive: bool = eqx.field(static=True, default=True)
+    max_steps: int = eqx.field(static=True, default=100)
 
     def __check_init__(self):
         check_time_constant(sigma=self.sigma)
+        check_sizes(max_steps=self.max_steps)
         if self.rectify not in ("none", "inner", "outer"):
             raise ValueError(f"rectify must be 'none', 'inner' or 'outer', got {self.rectify!r}.")
 
@@ -163,7 +167,7 @@ class NormalizationLayer(eqx.Module):
         """`(y, a, residual, converged)` for an input, as of `normalization_fixed_point`."""
         return normalization_fixed_point(
             self.drive(x), W_r=self.recurrent_matrix, W=self.W, b=self.gain(x), b0=self.b0,
-            sigma=self.sigma, rectify=self.rectify,
+            sigma=self.sigma, rectify=self.rectify, max_steps=self.max_steps,
         )  # fmt: skip
 
     def jacobian(

@@ -243,7 +243,7 @@ class ORGaNICs(Dynamics):
     def jacobian(self, state: Any) -> Float[Array, "state state"]:
         """The Jacobian of the vector field, `(2N, 2N)`, in the order `[y; a]`.
 
-        At a state or a `RestPoint`, whatever the input.
+        At a state or a `RestPoint` of one input, whatever that is; `jax.vmap` takes several.
         """
         return normalization_jacobian(
             state.y, state.a, W_r=self.W_r, W=self.W, tau_y=self.tau_y, tau_a=self.tau_a,
@@ -263,10 +263,12 @@ class ORGaNICs(Dynamics):
 
         **Returns:** a `RestPoint`. It says itself whether it is one.
 
-        **Raises:** `ValueError` for inputs of the wrong shape or not finite.
+        **Raises:** `ValueError` for inputs of the wrong shape or not finite, and a `max_steps` that
+        is no whole number from 1 on.
 
         **Warns:** with a `W_r`, for a drive z longer than 1.
         """
+        check_sizes(max_steps=max_steps)
         traced = any(isinstance(v, jax.core.Tracer) for v in (x, *jax.tree.leaves(self)))
         x = x if isinstance(x, jax.core.Tracer) else jnp.asarray(finite_array("x", x))
         if x.ndim == 0 or x.shape[-1] != self.n_inputs:
@@ -275,8 +277,9 @@ class ORGaNICs(Dynamics):
         stable = None
         if not traced:
             y, a, _, converged = found
-            if self.W_r is not None and np.max(np.sum(np.asarray(z) ** 2, -1)) > 1 + 1e-5:
-                warnings.warn("z is longer than 1, where stability is untested.", stacklevel=2)
+            if self.W_r is not None and np.any(np.sum(np.asarray(z) ** 2, -1) > 1 + 1e-5):
+                # One frame of the two above is Equinox's, which wraps every method.
+                warnings.warn("z is longer than 1, where stability is untested.", stacklevel=3)
             jacobians = np.asarray(jax.vmap(lambda y, a: self.jacobian(ORGaNICsState(y, a)))(y, a))
             stable = np.asarray(converged) & eigenvalues_negative(jacobians)
         shape = x.shape[:-1]

@@ -14,6 +14,7 @@ from ..kernels.normalization_fixed_point import normalization_fixed_point
 from ..kernels.safe_math import safe_sqrt
 from .dynamics import Dynamics, fixed_field
 from .normalization_rest import eigenvalues_negative
+from .parameters import check_sizes
 from .signed_parameters import finite_array, log_of_positive, root_of_weights, shaped_array
 
 
@@ -80,8 +81,8 @@ class ORGaNICs3(Dynamics):
     def __check_init__(self):
         if self.gain not in ("constant", "saturating"):
             raise ValueError(f"gain must be 'constant' or 'saturating', got {self.gain!r}.")
-        if not isinstance(self.alpha, jax.core.Tracer) and not np.all(np.asarray(self.alpha) >= 0):
-            raise ValueError(f"alpha must not be negative, got {self.alpha}.")
+        if not isinstance(self.alpha, jax.core.Tracer) and not _not_negative(self.alpha):
+            raise ValueError(f"alpha must not be negative or infinite, got {self.alpha}.")
 
     @classmethod
     def from_parameters(
@@ -200,9 +201,11 @@ class ORGaNICs3(Dynamics):
         - `x`: `(U,)` one input, not traced.
         - `max_steps`: bound on the iterations for a general `W_r`.
 
-        **Raises:** `ValueError` for an input of the wrong shape or not finite, and where a pool
-        neuron would rest at 1 or above, so that its modulator cannot.
+        **Raises:** `ValueError` for an input of the wrong shape or not finite, a `max_steps` that
+        is no whole number from 1 on, and where a pool neuron would rest at 1 or above, so that its
+        modulator cannot.
         """
+        check_sizes(max_steps=max_steps)
         x = jnp.asarray(finite_array("x", x))
         if x.shape != (self.n_inputs,):
             raise ValueError(f"x must have shape {(self.n_inputs,)}, got {x.shape}.")
@@ -215,6 +218,11 @@ class ORGaNICs3(Dynamics):
             )
         stable = np.asarray(converged) & eigenvalues_negative(np.asarray(jacobian))
         return ORGaNICs3RestPoint(state.y, state.u, state.a, residual, converged, stable)
+
+
+def _not_negative(alpha: Any) -> bool:
+    values = np.asarray(alpha)
+    return bool(np.all((values >= 0) & (values < np.inf)))
 
 
 @eqx.filter_jit

@@ -48,7 +48,10 @@ class PreparedORGaNICsCell(Dynamics):
     def step(self, t: Any, state: ORGaNICsCellState, input: Any, dt: Any) -> ORGaNICsCellState:
         """As of the cell."""
         share = dt / self.dt_step
-        return jax.tree.map(lambda x, move: x + share * move, state, self._moves(state, input))
+        # Back-propagation computes a step again rather than keeping some fifteen arrays of it,
+        # which on a CPU takes longer to write and to read.
+        moves = eqx.filter_checkpoint(PreparedORGaNICsCell._moves, prevent_cse=False)
+        return jax.tree.map(lambda x, move: x + share * move, state, moves(self, state, input))
 
     def readout(self, state: ORGaNICsCellState) -> Float[Array, " output"]:
         """As of the cell."""
@@ -61,11 +64,12 @@ class PreparedORGaNICsCell(Dynamics):
         """What one step adds."""
         y, a, b, b0 = state
         n = y.shape[0]
-        from_input = self.W_x @ input
+        from_input = input @ self.W_x.T
         z = from_input[:n]
         if self.rectify_input:
             z = jnp.maximum(z, 0)
-        gains = jax.nn.sigmoid(from_input[n:] + self.W_gains @ jnp.concatenate([y, a]))
+        from_y, from_a = self.W_gains[:, :n].T, self.W_gains[:, n:].T
+        gains = jax.nn.sigmoid(from_input[n:] + y @ from_y + a @ from_a)
         dy, da = normalization_flow(
             y, a, z, W_r=self.W_r, W=self.W, b=b, b0=b0, sigma=self.sigma, rectify=self.rectify
         )

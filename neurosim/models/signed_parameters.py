@@ -11,6 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from ..kernels.safe_math import safe_sqrt
+
 
 def log_of_positive(name: str, value: Any, n: int) -> Float[Array, " unit"]:
     """The logarithm of one positive number for each of `n` units; a single number is for all.
@@ -38,10 +40,12 @@ def root_of_weights(name: str, value: Any, n: int) -> Float[Array, "unit unit"]:
     values pass.
     """
     if isinstance(value, jax.core.Tracer):
-        return jnp.sqrt(jnp.broadcast_to(value, (n, n)))
+        # Not the square root of JAX, whose derivative is infinite at 0: a weight of 0 stays.
+        return safe_sqrt(jnp.broadcast_to(value, (n, n)))
     array = finite_array(name, value)
-    if array.shape not in ((), (n, n)):
-        raise ValueError(f"{name} must have shape {(n, n)}, got {array.shape}.")
+    if n < 1 or array.shape not in ((), (n, n)):
+        wanted = (n, n) if n > 0 else "(n, n), n from 1 on"
+        raise ValueError(f"{name} must have shape {wanted}, got {array.shape}.")
     if np.any(array < 0):
         row, column = np.unravel_index(np.argmin(array), array.shape) if array.ndim else (0, 0)
         raise ValueError(

@@ -55,9 +55,9 @@ class SSN(Dynamics):
             raise ValueError(f"form must be 'rate' or 'voltage', got {self.form!r}.")
         if self.C is None and self.d is not None:
             raise ValueError("d is added to C r: without C there is none.")
-        if not isinstance(self.k, jax.core.Tracer) and not np.all(np.asarray(self.k) > 0):
-            raise ValueError(f"k must be positive, got {self.k}.")
-        if not isinstance(self.p, jax.core.Tracer) and not np.all(np.asarray(self.p) > 1):
+        if not isinstance(self.k, jax.core.Tracer) and not _above(self.k, 0):
+            raise ValueError(f"k must be positive and finite, got {self.k}.")
+        if not isinstance(self.p, jax.core.Tracer) and not _above(self.p, 1):
             raise ValueError(f"p must be above 1, the power law supralinear; got {self.p}.")
 
     @classmethod
@@ -266,3 +266,8 @@ class SSN(Dynamics):
 def column_signs(n: int, n_excitatory: int) -> np.ndarray:
     """1 for excitatory units and -1 for inhibitory ones, `(n,)`."""
     return np.where(np.arange(n) < n_excitatory, 1, -1)
+
+
+def _above(value: Any, least: float | int) -> bool:
+    values = np.asarray(value)
+    return bool(np.all((values > least) & (values < np.inf)))

@@ -79,7 +79,6 @@ def ssn_line(n: int = 11) -> SSN:
     **Reference:** Rubin, Van Hooser & Miller (2015), Neuron 85, for the line of grid points; the
     values are those of the example in martiniani-lab/spectre.
     """
-    check_sizes(n=n)
     d = line_positions(n)[:, None] - line_positions(n)
     to_e, to_i = (J * np.exp(-(d**2) / (2 * s**2)) for J, s in ((2, 4), (2.25, 8)))
     W = np.block([[to_e, -0.9 * np.eye(n)], [to_i, -0.5 * np.eye(n)]])
@@ -88,6 +87,7 @@ def ssn_line(n: int = 11) -> SSN:
 
 def line_positions(n: int = 11) -> np.ndarray:
     """Positions of the units of `ssn_line` in degrees, `(n,)`, 3 apart and 0 in the middle."""
+    check_sizes(n=n)
     return 3.0 * (np.arange(n) - (n - 1) / 2)
 
 
@@ -100,10 +100,13 @@ def line_input(contrast: float | int, length: float | int, *, n: int = 11) -> np
 
     - `contrast`: a number. `length`: diameter l of the grating in degrees.
 
-    **Raises:** `ValueError` for values that are not finite or a negative length.
+    **Raises:** `ValueError` for values that are not single finite numbers, a negative length, or
+    fewer than one position.
     """
-    finite_array("contrast", contrast)
-    if finite_array("length", length) < 0:
+    for name, value in (("contrast", contrast), ("length", length)):
+        if finite_array(name, value).ndim != 0:
+            raise ValueError(f"{name} must be one number, got shape {np.shape(value)}.")
+    if length < 0:
         raise ValueError(f"length must not be negative, got {length}.")
     x, w = line_positions(n), 0.375
     edges = (_logistic((x + length / 2) / w), _logistic((length / 2 - x) / w))

@@ -95,6 +95,13 @@ def test_surround_suppression():
     np.testing.assert_allclose(two.preferred_size, [3, 27])
 
 
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_the_unit_of_responses_does_not_matter(unit):
+    found = contrast_response(unit * hyperbolic_ratio(C, r_max=2, c50=0.2, exponent=2), C)
+    assert found.r_max == pytest.approx(2 * unit, rel=1e-5)
+    assert found.r_squared == pytest.approx(1)
+
+
 @pytest.mark.parametrize(
     ("run", "message"),
     [

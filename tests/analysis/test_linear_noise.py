@@ -111,6 +111,10 @@ def test_coherence():
         ({"amplitude": [1.0, 2]}, r"amplitude must be a number or \(n,\) = \(1,\)"),
         ({"amplitude": -1.0}, "amplitude must be"),
         ({"amplitude": None, "covariance": np.eye(2)}, "covariance must be symmetric"),
+        (
+            {"J": -np.eye(2), "amplitude": None, "covariance": [[1.0, 1], [0, 1]]},
+            "halves differ by 1",
+        ),
         ({"amplitude": None, "covariance": [[-1.0]]}, "no negative eigenvalue, got -1"),
     ],
 )

@@ -191,6 +191,7 @@ def test_without_normalization_or_recurrence():
         ({"w": -1.0}, "w must not be negative"),
         ({"tau_y": 0.0}, "tau_y must be positive"),
         ({"sigma": 0.0}, "sigma must be positive"),
+        ({"sigma": 1e-200}, "leaves the range of numbers"),
         ({"z": np.nan}, "z must be finite"),
         ({"z": np.ones(2)}, r"z must be one number, got shape \(2,\)"),
         ({"rectify": True}, "rectify must be 'none'"),

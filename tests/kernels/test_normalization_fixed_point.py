@@ -232,3 +232,18 @@ def test_single_precision_and_silence():
     total, gradient = jax.jit(jax.value_and_grad(silent, argnums=(0, 1)))(jnp.zeros(3), nothing)
     assert total == 0
     assert all(np.all(np.isfinite(g)) for g in jax.tree.leaves(gradient))
+
+
+@pytest.mark.parametrize("rectify", ["none", "inner"])
+def test_the_response_to_weak_drive_is_exact_in_single_precision(rectify):
+    # With c the floor, y = (I - (1 - sqrt(c)) W_r)^-1 b z to first order, of units with y > 0 alone
+    # where rectified: here all are.
+    sizes = jnp.asarray([1e-6, 1e-5, 1e-4, 1e-3, 3e-3], jnp.float32)
+    W_r = jnp.asarray([[0.8, 0.3], [0.1, 0.7]], jnp.float32)
+    circuit = {"W_r": W_r, "W": 0 * W_r, "b": 0.9, "b0": 0.5, "sigma": 0.1}
+    direction = jnp.asarray([0.6, 0.8], jnp.float32)
+    y = jax.vmap(lambda s: normalization_fixed_point(s * direction, rectify=rectify, **circuit)[0])(
+        sizes
+    )
+    expected = np.linalg.solve(np.eye(2) - 0.95 * np.asarray(W_r, float), 0.9 * direction)
+    np.testing.assert_allclose(y / sizes[:, None], np.tile(expected, (5, 1)), rtol=1e-4)

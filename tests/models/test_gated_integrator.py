@@ -97,6 +97,7 @@ def test_bad_frequencies_are_refused():
         (np.inf, 0.01, "omega must be finite"),
         ([[1.0]], 0.01, "omega must be a number or a vector"),
         (1.0, -0.01, "tau must be positive"),
+        (1.0, np.inf, "tau must be positive and finite"),
     ):
         with pytest.raises(ValueError, match=message):
             rotation_weights(omega, tau=tau)

@@ -327,6 +327,7 @@ def test_single_precision():
         ({"W": [[1, -0.1], [0, 1]]}, r"W must not be negative, got -0.1 at entry \(0, 1\)"),
         ({"W": [[1, 2, 3]]}, r"W must have shape \(1, 1\), got \(1, 3\)"),
         ({"W": [[np.nan]]}, "W must be finite"),
+        ({"W": np.ones((0, 0))}, "n from 1 on"),
         ({"sigma": 0.0}, "sigma must be positive, got 0"),
         ({"b": -1.0}, "b must be positive"),
         ({"b0": [0.5, 0.5]}, r"b0 must be a number or have shape \(1,\)"),
@@ -353,6 +354,8 @@ def test_bad_inputs_and_sizes_are_refused():
     for x, message in (([1.0, 2.0], "x must have shape"), ([np.nan], "x must be finite")):
         with pytest.raises(ValueError, match=message):
             model.fixed_point(x)
+    with pytest.raises(ValueError, match="max_steps must be a whole number"):
+        model.fixed_point([1.0], max_steps=0)
     with pytest.raises(ValueError, match="n_units must be"):
         ORGaNICs.init(0, 1, 1, key=jax.random.key(0))
     with pytest.raises(ValueError, match="recurrence must be"):
@@ -372,3 +375,14 @@ def test_leaving_the_tested_region_is_said():
     one = ORGaNICs.from_parameters(**{**ONE, "W_r": [[1.0]]})
     with pytest.warns(UserWarning, match="z is longer than 1"):
         one.fixed_point([[1.1], [1.0]])
+    assert one.fixed_point(np.zeros((0, 1))).stable.shape == (0,)
+
+
+def test_absent_weights_have_no_derivative_when_given_traced():
+    def response(W):
+        return ORGaNICs.from_parameters(W=W).fixed_point(jnp.ones(2)).y[0]
+
+    # y = b z / sqrt(c + w b^2), c = 0.0025, b = 0.5: dy/dw = -b^3 / (2 (c + w b^2)^1.5).
+    gradient = jax.grad(response)(jnp.eye(2))
+    expected = [[-(0.5**3) / (2 * 0.2525**1.5), 0], [0, 0]]
+    np.testing.assert_allclose(gradient, expected, rtol=1e-10)

@@ -109,6 +109,7 @@ def test_single_precision():
         ({"tau_u": -1.0}, "tau_u must be positive"),
         ({"b": [0.5, 0.5]}, "b must be a number or have shape"),
         ({"alpha": -1.0}, "alpha must not be negative"),
+        ({"alpha": np.inf}, "negative or infinite"),
         ({"gain": "none"}, "gain must be"),
         ({"W_r": [[np.nan]]}, "W_r must be finite"),
     ],
@@ -128,3 +129,5 @@ def test_an_input_that_the_modulators_cannot_rest_with_is_refused():
     ):
         with pytest.raises(ValueError, match=message):
             model.fixed_point(x)
+    with pytest.raises(ValueError, match="max_steps must be a whole number"):
+        model.fixed_point([1.0], max_steps=0)

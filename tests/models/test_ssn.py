@@ -1,5 +1,7 @@
 """SSN: presets at published-size inputs, both forms, weights that keep their signs."""
 
+from typing import Any, cast
+
 import diffrax
 import equinox as eqx
 import jax
@@ -169,6 +171,8 @@ def test_single_precision():
         ({"tau": 0.0}, "tau must be positive"),
         ({"p": 1.0}, "p must be above 1"),
         ({"k": 0.0}, "k must be positive"),
+        ({"k": np.inf}, "k must be positive and finite"),
+        ({"p": np.inf}, "p must be above 1"),
         ({"C": [[1.0, 1.0]]}, r"C must have shape \(any, 1\)"),
         ({"d": [1.0]}, "without C"),
         ({"form": "current"}, "form must be"),
@@ -191,6 +195,9 @@ def test_bad_inputs_are_refused():
         (lambda: ring_input([[1.0]], 0.0), "numbers or vectors"),
         (lambda: ring_input(1.0, np.nan), "angle must be finite"),
         (lambda: line_input(1.0, -1.0), "length must not be negative"),
+        (lambda: line_input(cast(Any, [1.0, 2.0]), 1.0), "contrast must be one number"),
+        (lambda: line_input(1.0, cast(Any, [1.0, 2.0])), "length must be one number"),
+        (lambda: line_input(1.0, 1.0, n=0), "n must be"),
         (lambda: ssn_line(0), "n must be"),
         (lambda: ssn_orientation_ring(0), "n must be"),
         (lambda: SSN.init(1, 0, 1, 1, key=jax.random.key(0)), "n_inhibitory must be"),
