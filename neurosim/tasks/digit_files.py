@@ -188,7 +188,7 @@ def sklearn_digits() -> DigitImages:
     Learning Repository.
     """
     try:
-        from sklearn.datasets import load_digits
+        from sklearn.datasets import load_digits  # pyright: ignore[reportMissingImports]
     except ImportError as error:
         raise ValueError(
             f"these digits come with scikit-learn, which could not be imported ({error}): "
