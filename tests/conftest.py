@@ -4,8 +4,9 @@ import os
 import shutil
 import tempfile
 
-# Most of the time of the tests is compilation. Files, worker processes and the programs that tests
-# start share what they compile: the folder goes by the environment, and so before the first JAX.
+# Most of the time of the tests is compilation. Files, and the programs that tests start, share what
+# they compile: the folder goes by the environment, and so before the first JAX. Each worker has a
+# folder of its own, since JAX does not write the entries at once.
 _FOLDER = "JAX_COMPILATION_CACHE_DIR"
 _made = None
 if _FOLDER not in os.environ:
@@ -14,6 +15,8 @@ if _FOLDER not in os.environ:
     os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
     # XLA takes its own preferences for features that the processor lacks, and says so each time.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+elif "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ[_FOLDER] = os.path.join(os.environ[_FOLDER], os.environ["PYTEST_XDIST_WORKER"])
 
 from jaxtyping import install_import_hook  # noqa: E402
 
