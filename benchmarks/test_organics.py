@@ -36,7 +36,7 @@ def through_the_door(cell, inputs):
 def hand_written(cell, inputs):
     """The published recursion as one would write it for this cell alone, batch first."""
     sigmoid, shares = jax.nn.sigmoid, (0.05, 0.01, 0.1, 0.1)
-    logits = (cell.rates.y, cell.rates.a, cell.rates.b, cell.rates.b0)
+    logits = (cell.theta.y, cell.theta.a, cell.theta.b, cell.theta.b0)
     k_y, k_a, k_b, k_b0 = (m * sigmoid(t) for m, t in zip(shares, logits))
     W = jnp.clip(jnp.exp(cell.log_W), 0, 1)
 
@@ -89,7 +89,7 @@ def torch_step(cell, inputs, labels):
 
     names = ("W_r", "log_W", "W_zx", "W_bx", "W_by", "W_ba", "W_b0x", "W_b0y", "W_b0a", "C", "d")
     p = {name: tensor(getattr(cell, name)).requires_grad_() for name in names}
-    theta = [tensor(getattr(cell.rates, k)).requires_grad_() for k in ("y", "a", "b", "b0")]
+    theta = [tensor(getattr(cell.theta, k)).requires_grad_() for k in ("y", "a", "b", "b0")]
     x, target, sigma = tensor(inputs), tensor(labels).long(), tensor(cell.sigma)
     start = [tensor(s).expand(BATCH, -1) for s in cell.start]
     optimizer = torch.optim.Adam([*p.values(), *theta], lr=1e-3)

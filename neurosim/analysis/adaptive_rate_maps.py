@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from .rate_maps import RateMaps, check_session, maps_of_path, read_spikes
+from .rate_maps import RateMaps, maps_of_path, read_session
 from .running_speed import sample_times
-from .tracked_path import TrackedPath, tracked_path
+from .tracked_path import TrackedPath
 
 
 def adaptive_rate_maps(
@@ -46,9 +46,7 @@ def adaptive_rate_maps(
 
     **Reference:** Skaggs, McNaughton, Wilson & Barnes (1996), Hippocampus 6, 149-172.
     """
-    spikes = read_spikes(spike_times)
-    track = tracked_path(times, positions, **path)
-    check_session(spikes, track)
+    spikes, track = read_session(spike_times, times, positions, **path)
     maps = maps_of_path(
         track, spikes, track.pieces_at(spikes.times), sigma=0.0, min_occupancy=min_occupancy
     )

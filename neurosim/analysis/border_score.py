@@ -3,8 +3,8 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.ndimage
 
+from .connected_bins import connected
 from .planar_maps import read_bin_sizes, read_planar_maps, warn_of_reasons
 
 
@@ -72,11 +72,8 @@ def border_score(
     rates = np.where(known, stack.values, 0)
     peak = rates.max(axis=(1, 2), keepdims=True)
     active = (rates > threshold * peak) & stack.patterned[:, None, None]
-    # All maps at once: bins of one map touch none of another.
-    touching = np.zeros((3, 3, 3), int)
-    touching[1] = scipy.ndimage.generate_binary_structure(2, 1)
-    labelled: Any = scipy.ndimage.label(active, touching)
-    labels, n_all = labelled
+    labels = connected(active, 1, (False, False))
+    n_all = labels.max()
     cell_of = np.zeros(n_all + 1, int)
     cells, _, _ = np.nonzero(active)
     cell_of[labels[active]] = cells

@@ -4,8 +4,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from ..kernels.rate_noise import check_rate_noise, separability_thresholds
 from .known_arrays import read_known
-from .separability import read_noise
 
 
 class DistanceMoments(NamedTuple):
@@ -38,17 +38,14 @@ def distance_moments(
     **Reference:** Rooke, Wang, Di Tullio & Balasubramanian (2024), Trading place for space,
     NeurIPS 37, appendix A.2.
     """
-    read_noise(noise, 0.0)
+    check_rate_noise(noise, 0.0)
     (d,) = read_known("distance_moments", distances=distances)
     if d.ndim != 1 or len(d) < 2 or (d < 0).any():
         raise ValueError(f"distances must be two or more, none negative; got shape {d.shape}.")
     if not n_cells >= 1:
         raise ValueError(f"n_cells must be at least 1, got {n_cells}.")
-    root = float(n_cells) ** 0.5
-    mean, sd = float(d.mean()), float(d.std(ddof=1))
-    if noise == "constant":
-        return DistanceMoments(mean / root, sd)
-    return DistanceMoments(mean / root**2, sd / root)
+    of_mean, of_deviation = _scales(n_cells, noise)
+    return DistanceMoments(float(d.mean() / of_mean), float(d.std(ddof=1) / of_deviation))
 
 
 def capacity_exponent(
@@ -74,7 +71,9 @@ def capacity_exponent(
     **Reference:** Rooke, Wang, Di Tullio & Balasubramanian (2024), Trading place for space,
     NeurIPS 37, Eqs. 14 and 74.
     """
-    margin, lam = _margin(mu, lam, noise, level)
+    mu, lam = _read_moments(mu, lam)
+    # What one cell adds to the threshold of many.
+    margin = mu - separability_thresholds(1, noise=noise, level=level, q=0.0)
     return np.asarray((np.maximum(margin, 0) / (2 * lam)) ** 2)
 
 
@@ -96,15 +95,10 @@ def gaussian_log_overlap(
     """
     from scipy.special import log_ndtr
 
-    _, lam = _margin(mu, lam, noise, level)
-    root = np.sqrt(np.asarray(n_cells, np.float64))
-    if not (root >= 1).all() or not q >= 0:
-        raise ValueError(f"n_cells must be at least 1 and q not negative, got {n_cells} and {q}.")
-    if noise == "constant":
-        z = (np.asarray(mu) * root - 2 * level * (root + q)) / lam
-    else:
-        z = (np.asarray(mu) * root**2 - level * (root + q) ** 2) / (lam * root)
-    return np.asarray(log_ndtr(-z))
+    mu, lam = _read_moments(mu, lam)
+    threshold = separability_thresholds(n_cells, noise=noise, level=level, q=q)
+    of_mean, of_deviation = _scales(n_cells, noise)
+    return np.asarray(log_ndtr((threshold - mu * of_mean) / (lam * of_deviation)))
 
 
 def asymptotic_log_capacity(
@@ -133,9 +127,14 @@ def asymptotic_log_capacity(
         return np.asarray(np.log(2) + half + u**2 / 2)
 
 
-def _margin(mu: Any, lam: Any, noise: str, level: Any) -> tuple[np.ndarray, np.ndarray]:
-    read_noise(noise, level)
+def _scales(n_cells: Any, noise: str) -> tuple[Any, Any]:
+    """Mean and deviation of the distance for N cells, over those for one."""
+    root = np.sqrt(np.asarray(n_cells, np.float64))
+    return (root, 1.0) if noise == "constant" else (root**2, root)
+
+
+def _read_moments(mu: Any, lam: Any) -> tuple[np.ndarray, np.ndarray]:
     mu, lam = read_known("capacity_exponent", mu=mu, lam=lam)
     if not (lam > 0).all():
         raise ValueError(f"lam must be positive, got {lam}.")
-    return np.asarray(mu - (2 * level if noise == "constant" else level)), lam
+    return mu, lam

@@ -11,21 +11,16 @@ def connected(high: np.ndarray, connectivity: int, wrap: tuple[bool, ...]) -> np
 
     `high` is `(cell, *bins)`, booleans.
     """
-    structure = neighbours(high.ndim - 1, connectivity)
+    within = scipy.ndimage.generate_binary_structure(high.ndim - 1, connectivity)
+    # All maps at once: bins of one map touch none of another.
+    structure = np.zeros((3, *within.shape), bool)
+    structure[1] = within
     found: Any = scipy.ndimage.label(high, structure=structure)
     labels = np.asarray(found[0], np.int64)
     for axis, round_the_end in enumerate(wrap, start=1):
         if round_the_end:
             labels = _joined(labels, axis, connectivity, wrap)
     return labels
-
-
-def neighbours(d: int, connectivity: int) -> np.ndarray:
-    """Bins that touch, `(3, ...)`; maps of different cells never do."""
-    within = scipy.ndimage.generate_binary_structure(d, connectivity)
-    structure = np.zeros((3, *within.shape), bool)
-    structure[1] = within
-    return structure
 
 
 def _joined(labels: np.ndarray, axis: int, connectivity: int, wrap: tuple[bool, ...]) -> np.ndarray:

@@ -10,7 +10,7 @@ from .correlogram_peaks import local_maxima, refined_peaks
 from .grid_score import read_autocorrelograms
 from .planar_maps import PlanarMaps, read_bin_sizes, read_planar_maps, warn_of_reasons
 from .spatial_autocorrelogram import autocorrelograms as _autocorrelograms
-from .spatial_autocorrelogram import overlap_reasons
+from .spatial_autocorrelogram import overlap_reasons, shifts_of
 
 
 class GridGeometry(NamedTuple):
@@ -95,15 +95,20 @@ def autocorrelogram_geometry(
     return _geometry(stack, read_bin_sizes(bin_size), min_correlation, min_radius)
 
 
-def mean_orientation(orientations: np.ndarray) -> float:
-    """Mean direction of axes modulo 60 degrees, in radians from 0 to pi/3; NaN is passed over."""
-    known = orientations[np.isfinite(orientations)]
-    return _modulo(np.angle(np.mean(np.exp(6j * known))) / 6, math.pi / 3) if len(known) else np.nan
+def mean_orientation(angles: np.ndarray) -> Any:
+    """Mean direction modulo 60 degrees of axes `(..., axis)`, in radians from 0 to pi/3, `(...)`.
+
+    NaN is passed over.
+    """
+    known = np.isfinite(angles)
+    total = np.sum(np.exp(6j * np.where(known, angles, 0)), axis=-1, where=known)
+    mean = modulo(np.angle(total) / 6, math.pi / 3)
+    return np.where(known.any(axis=-1), mean, np.nan)[()]
 
 
-def _modulo(angles: Any, period: float) -> Any:
-    """Angles from 0 to below the period, to rounding."""
-    turned = np.mod(angles, period)
+def modulo(values: Any, period: float) -> Any:
+    """Values from 0 to below the period, to rounding."""
+    turned = np.mod(values, period)
     return np.where(period - turned < 1e-9, 0.0, turned)[()]
 
 
@@ -111,9 +116,9 @@ def _geometry(
     stack: PlanarMaps, sizes: np.ndarray, min_correlation: Any, min_radius: Any
 ) -> GridGeometry:
     values, reasons = stack.values, stack.reasons.copy()
-    n_cells, rows, columns = values.shape
-    middle = np.array([rows // 2, columns // 2])
-    shifts = np.stack(np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij"), -1) - middle
+    n_cells, _, columns = values.shape
+    shifts = shifts_of(values)
+    middle = -shifts[0, 0]
     in_bins = np.hypot(shifts[..., 0], shifts[..., 1])
     distance = np.hypot(*np.moveaxis(shifts * sizes, -1, 0))
     # One of each pair of opposite shifts, so that no axis counts without its other end.
@@ -131,16 +136,16 @@ def _geometry(
     places = np.stack(np.divmod(nearest[found].ravel(), columns), axis=-1).reshape(-1, 2)
     axes[found] = ((refined_peaks(values, cells, places) - middle) * sizes).reshape(-1, 3, 2)
     lengths, angles = np.hypot(axes[..., 0], axes[..., 1]), np.arctan2(axes[..., 1], axes[..., 0])
-    order = np.argsort(_modulo(angles, math.pi), axis=1)
+    order = np.argsort(modulo(angles, math.pi), axis=1)
     axes = np.take_along_axis(axes, order[..., None], axis=1)
     lengths = np.take_along_axis(lengths, order, axis=1)
-    angles = np.take_along_axis(_modulo(angles, math.pi), order, axis=1)
+    angles = np.take_along_axis(modulo(angles, math.pi), order, axis=1)
     ellipticity, ellipse_angle = _ellipse(axes)
     reasons[found & np.isnan(ellipticity)] = "no ellipse goes through the six peaks"
     warn_of_reasons("the grid geometry", reasons)
     parts = (
         np.median(lengths, axis=1),
-        _modulo(np.angle(np.mean(np.exp(6j * angles), axis=1)) / 6, math.pi / 3),
+        mean_orientation(angles),
         ellipticity,
         ellipse_angle,
         lengths,
@@ -170,5 +175,5 @@ def _ellipse(axes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     place = np.flatnonzero(solvable)[closed]
     ratio[place] = np.sqrt(values[closed, 1] / values[closed, 0])
     longer = vectors[closed, :, 0]
-    direction[place] = _modulo(np.arctan2(longer[:, 1], longer[:, 0]), math.pi)
+    direction[place] = modulo(np.arctan2(longer[:, 1], longer[:, 0]), math.pi)
     return ratio, direction

@@ -11,7 +11,7 @@ from ..kernels import whole_number
 from .grid_geometry import autocorrelogram_geometry
 from .known_bin_correlation import known_correlations
 from .planar_maps import read_bin_sizes, read_planar_maps, warn_of_reasons
-from .spatial_autocorrelogram import autocorrelograms, overlap_reasons
+from .spatial_autocorrelogram import autocorrelograms, overlap_reasons, shifts_of
 
 
 class GridModules(NamedTuple):
@@ -82,10 +82,8 @@ def grid_modules(
         raise ValueError(f"no map has an autocorrelogram; the first: {reasons[0]}.")
     warn_of_reasons("the module", reasons)
     sacs = autocorrelograms(stack, least)
-    middle = [m // 2 for m in sacs.shape[1:]]
-    shifts = np.meshgrid(*(np.arange(m) - c for m, c in zip(sacs.shape[1:], middle)), indexing="ij")
     similarity = np.full((len(sacs),) * 2, np.nan)
-    within = sacs[:, np.hypot(*shifts) <= reach]
+    within = sacs[:, np.linalg.norm(shifts_of(sacs), axis=-1) <= reach]
     similarity[np.ix_(cells, cells)] = known_correlations(within[cells], within[cells])
     found = _clusters(similarity[np.ix_(cells, cells)], float(cut))
     means = np.stack([_mean_known(sacs[cells[found == m]]) for m in range(found.max() + 1)])

@@ -8,9 +8,9 @@ from ..kernels import whole_number
 from ..kernels.ideal_grid import grid_lattice_vectors
 from .activity import as_floating
 from .correlogram_peaks import local_maxima, refined_peaks
-from .grid_geometry import grid_geometry, mean_orientation
+from .grid_geometry import grid_geometry, mean_orientation, modulo
 from .planar_maps import PlanarMaps, read_bin_sizes, read_planar_maps, warn_of_reasons
-from .spatial_autocorrelogram import crosscorrelograms, overlap_reasons
+from .spatial_autocorrelogram import crosscorrelograms, overlap_reasons, shifts_of
 
 #: No point of a hexagonal lattice's plane is farther than this from a peak, in spacings.
 _FARTHEST = 3**-0.5
@@ -80,9 +80,9 @@ def grid_phases(
     spacing, orientation = float(spacing), float(orientation)
     vectors = np.asarray(grid_lattice_vectors(spacing=spacing, orientation=orientation))
     values = crosscorrelograms(against, stack, least)
-    n_cells, rows, columns = values.shape
-    middle = np.array([rows // 2, columns // 2])
-    shifts = np.stack(np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij"), -1) - middle
+    n_cells, _, columns = values.shape
+    shifts = shifts_of(values)
+    middle = -shifts[0, 0]
     # A bin more, for a peak between bins.
     reach = _FARTHEST * spacing + np.hypot(*sizes)
     near = np.hypot(*np.moveaxis(shifts * sizes, -1, 0)) <= reach
@@ -99,8 +99,7 @@ def grid_phases(
     alike = moved[:, None] + steps
     nearest = np.linalg.norm(alike, axis=2).argmin(axis=1)
     moved = alike[np.arange(n_cells), nearest]
-    phases = np.mod(moved @ np.linalg.inv(vectors), 1)
-    phases = np.where(1 - phases < 1e-9, 0, phases)
+    phases = modulo(moved @ np.linalg.inv(vectors), 1.0)
     warn_of_reasons("the grid phase", reasons)
     return GridPhases(
         moved, phases, np.where(reasons == "", correlations, np.nan), spacing, orientation, reasons

@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .separability import separability_threshold
+
 
 class InfiniteWidth(NamedTuple):
     """What contexts of very wide fields have in constant noise; see `infinite_width`."""
@@ -59,11 +61,9 @@ def infinite_width_log_overlap(
     from scipy.special import gammaln, logsumexp
 
     theta, f = _read(active_fraction, rate)
-    if not n_cells >= 1:
-        raise ValueError(f"n_cells must be at least 1, got {n_cells}.")
     _check_sigma(sigma, q)
     n = int(n_cells)
-    most = (2 * sigma * (n**0.5 + q) / f) ** 2
+    most = (separability_threshold(n, noise="constant", level=sigma, q=q) / f) ** 2
     k = np.arange(min(int(np.floor(most)), n) + 1.0)
     p = 2 * theta * (1 - theta)
     log_p = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)

@@ -32,7 +32,8 @@ def spatial_correlation(
     - `n_shuffles`, `random_state`: see `population_vector_correlation`. Cells with a correlation
         are paired at random among themselves.
 
-    **Returns:** `MapComparison`; `values` `(cell,)`, NaN for cells of which either map is flat.
+    **Returns:** `MapComparison`; `values` `(cell,)`, NaN for cells of which either map is flat, or
+    that know fewer than three bins in both.
 
     **Raises:** `ValueError` for shapes that differ, infinite values, or no bin that is known for
     all cells in both.

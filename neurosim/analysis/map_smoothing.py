@@ -51,7 +51,7 @@ def gaussian_weights(
 ) -> list[np.ndarray] | None:
     """Gaussian weights between bins of each dimension, `(bins, bins)`; `None` for `sigma` 0.
 
-    Each is the integral of nothing: densities at the distances of centres, scaled to sum to 1 away
+    They are densities at the distances of centres, not integrals over bins, scaled to sum to 1 away
     from walls.
 
     **Raises:** `ValueError` for a sigma that is negative or not finite.

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .io.epochs import read_epochs
-from .rate_maps import RateMaps, check_session, maps_of_path, read_spikes
-from .spatial_information import masked_correlation
-from .tracked_path import TrackedPath, tracked_path
+from .known_bin_correlation import paired_known_correlations
+from .rate_maps import RateMaps, maps_of_path, read_session
+from .tracked_path import TrackedPath
 
 
 class MapStability(NamedTuple):
@@ -46,9 +46,7 @@ def map_stability(
     **Raises:** `ValueError` as `rate_maps`, for another split, a block that is not positive or
     leaves one part empty, or fewer than two epochs.
     """
-    spikes = read_spikes(spike_times)
-    track = tracked_path(times, positions, epochs=epochs, **path)
-    check_session(spikes, track)
+    spikes, track = read_session(spike_times, times, positions, epochs=epochs, **path)
     if split == "halves":
         total = float(track.elapsed[-1])
         cut = _cut(track, np.array([total / 2]))
@@ -81,8 +79,7 @@ def map_stability(
             )
         )
     a, b = (maps.rates.reshape(len(maps.rates), -1) for maps in parts)
-    both = np.isfinite(a) & np.isfinite(b)
-    return MapStability(masked_correlation(a, b, both), *parts)
+    return MapStability(paired_known_correlations(a, b), *parts)
 
 
 def _cut(track: TrackedPath, at: np.ndarray) -> TrackedPath:

@@ -42,7 +42,12 @@ class MapStack(NamedTuple):
 
 
 def read_maps(
-    maps: Any, occupancy: Any = None, *, needs_occupancy: bool = False, d: int | None = None
+    maps: Any,
+    occupancy: Any = None,
+    *,
+    needs_occupancy: bool = False,
+    may_be_unvisited: bool = False,
+    d: int | None = None,
 ) -> MapStack:
     """Check maps, and their occupancy where there is one.
 
@@ -52,13 +57,15 @@ def read_maps(
     - `occupancy`: `(*bins,)`, in s or as shares; 0 or NaN where unvisited. That of `RateMaps` by
         default.
     - `needs_occupancy`: whether to refuse maps without.
+    - `may_be_unvisited`: whether to take maps that are NaN throughout.
     - `d`: number of dimensions of space, where the occupancy does not tell; by default a map of two
         axes is `(cell, bins)`.
 
     **Returns:** `MapStack`. Bins without occupancy are NaN in its rates.
 
     **Raises:** `ValueError` for shapes that do not fit, rates that are negative or infinite, an
-    occupancy that is negative, infinite or 0 throughout, or maps that are NaN throughout.
+    occupancy that is negative, infinite or 0 throughout, or maps that are NaN throughout, unless
+    they may be.
     """
     refuse_traced((getattr(maps, "rates", maps), occupancy), "maps")
     if isinstance(maps, RateMaps):
@@ -97,6 +104,6 @@ def read_maps(
         )
     if spent is not None:
         stack = np.where(spent > 0, stack, np.nan)
-    if not np.isfinite(stack).any():
+    if not may_be_unvisited and not np.isfinite(stack).any():
         raise ValueError("maps are NaN in every bin with occupancy: nothing was visited.")
     return MapStack(stack, spent, single)

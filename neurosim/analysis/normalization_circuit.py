@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels import normalized_response
 from .activity import AnyArray, is_traced
 from .estimator import refuse_traced
 from .known_arrays import in_numpy
@@ -32,7 +33,7 @@ class NormalizationCircuit:
     z: AnyArray
     W: AnyArray
     parameters: dict[str, AnyArray]
-    rectify: str
+    rectify: Any
 
     def __getattr__(self, name: str) -> AnyArray:
         if name not in _PER_UNIT:
@@ -48,13 +49,12 @@ class NormalizationCircuit:
         """`W x`, `(..., n)`."""
         return (self.W @ x[..., None])[..., 0]
 
-    def rest(self, exponent: Any = 2.0) -> tuple[AnyArray, AnyArray]:
+    def rest(self, exponent: Any = 2) -> tuple[AnyArray, AnyArray]:
         """The rest point (y, a), both `(..., n)`."""
-        drive = self.b * self.z
-        active = drive if self.rectify == "none" else self.xp.maximum(drive, 0)
-        a = (self.b0 * self.sigma) ** exponent + self.pool(self.xp.abs(active) ** exponent)
-        # Rectified, negative drive is neither normalized nor part of the pool.
-        return active / a ** (1 / exponent) + (drive - active), a
+        return normalized_response(
+            self.z, W=self.W, b=self.b, b0=self.b0, sigma=self.sigma, rectify=self.rectify,
+            exponent=exponent, xp=self.xp,
+        )  # fmt: skip
 
 
 def read_circuit(

@@ -9,7 +9,7 @@ import scipy.ndimage
 from .connected_bins import connected
 from .map_stack import MapStack, read_maps
 from .rate_maps import RateMaps
-from .spatial_bins import SpatialBins, read_edges, read_wrap
+from .spatial_bins import SpatialBins, bins_of_maps
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,11 +111,11 @@ def detect_place_fields(
         edges = maps.edges if edges is None and bin_size is None else edges
         wrap = maps.wrap if wrap is None else wrap
         d = maps.occupancy.ndim
-    stack = _read(maps, occupancy, d)
+    # Where nothing was visited there is no field; that is an answer, not an error.
+    stack = read_maps(maps, occupancy, d=d, may_be_unvisited=True)
     shape = stack.rates.shape[1:]
     bins = _bins(edges, bin_size, shape, wrap)
-    if connectivity > len(shape) and connectivity != 1:
-        connectivity = len(shape)
+    connectivity = min(connectivity, len(shape))
     mean = np.sum(stack.shares() * stack.flat(), axis=1)
     rates = np.where(np.isfinite(stack.rates), stack.rates, -np.inf)
     rates[~(mean <= max_mean_rate)] = -np.inf
@@ -138,16 +138,6 @@ def _check(
         raise ValueError(f"min_peak and min_size must be 0 or more, got {min_peak}, {min_size}.")
 
 
-def _read(maps: Any, occupancy: Any, d: int | None) -> MapStack:
-    if occupancy is None and not isinstance(maps, RateMaps):
-        values = np.asarray(maps, np.float64)
-        if values.size > 0 and np.isnan(values).all():
-            # Nothing was visited, so there is no field; that is an answer, not an error.
-            single = values.ndim == (d or max(1, values.ndim - 1))
-            return MapStack(values[None] if single else values, None, single)
-    return read_maps(maps, occupancy, d=d)
-
-
 def _bins(edges: Any, bin_size: Any, shape: tuple[int, ...], wrap: Any) -> SpatialBins:
     if edges is not None and bin_size is not None:
         raise ValueError("give edges or bin_size, not both.")
@@ -156,10 +146,7 @@ def _bins(edges: Any, bin_size: Any, shape: tuple[int, ...], wrap: Any) -> Spati
         if not (widths > 0).all():
             raise ValueError(f"bin_size must be positive, got {bin_size}.")
         edges = [width * np.arange(n + 1.0) for n, width in zip(shape, widths)]
-    bins = SpatialBins(read_edges(edges, len(shape)), read_wrap(wrap, len(shape)))
-    if bins.shape != shape:
-        raise ValueError(f"edges are of {bins.shape} bins, but maps have {shape}.")
-    return bins
+    return bins_of_maps(edges, wrap, shape)
 
 
 def _above_share_of_map(

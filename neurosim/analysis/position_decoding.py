@@ -12,7 +12,7 @@ from .estimator import refuse_traced
 from .map_stack import read_maps
 from .position_filter import filter_positions, read_transition
 from .rate_maps import RateMaps
-from .spatial_bins import SpatialBins, read_edges, read_wrap
+from .spatial_bins import SpatialBins, bins_of_maps
 
 #: Rows of the posterior that are worked on at once stay in the cache of a core.
 _CHUNK_ENTRIES = 2**18
@@ -159,9 +159,7 @@ def read_decoding_maps(
         raise ValueError("maps must be (cell, *bins): pass one map as map[None].")
     if edges is None:
         edges = [np.arange(size + 1) - 0.5 for size in shape]
-    bins = SpatialBins(read_edges(edges, len(shape)), read_wrap(wrap, len(shape)))
-    if bins.shape != shape:
-        raise ValueError(f"edges are of {bins.shape} bins, but maps have {shape}.")
+    bins = bins_of_maps(edges, wrap, shape)
     rates = stack.rates.reshape(len(stack.rates), -1)
     valid = np.asarray(np.isfinite(rates).all(axis=0))
     if not valid.any():

@@ -68,7 +68,7 @@ class RateMaps:
 
 
 class Spikes(NamedTuple):
-    """Spikes of all cells one after another; see `read_spikes`."""
+    """Spikes of all cells one after another, the cell of each, and the names of cells."""
 
     times: np.ndarray
     cells: np.ndarray
@@ -134,8 +134,8 @@ def rate_maps(
     of the bins, bins as `spatial_bins` refuses them, or where no time is left. A cell without
     spikes has a rate of 0; spikes that coincide are counted, with a warning.
     """
-    spikes = read_spikes(spike_times)
-    path = tracked_path(
+    spikes, path = read_session(
+        spike_times,
         times,
         positions,
         edges=edges,
@@ -147,17 +147,33 @@ def rate_maps(
         max_gap=max_gap,
         epochs=epochs,
     )
-    check_session(spikes, path)
     return maps_of_path(
         path, spikes, path.pieces_at(spikes.times), sigma=sigma, min_occupancy=min_occupancy
     )
 
 
-def read_spikes(spike_times: Any) -> Spikes:
-    """Spikes of all cells in one array, with the cell of each and the names of cells.
+def read_session(
+    spike_times: Any, times: Any, positions: Any, **path: Any
+) -> tuple[Spikes, TrackedPath]:
+    """Spikes of all cells, and the path cut at the edges of bins; arguments as `rate_maps`.
 
-    **Raises:** `ValueError` for what `read_spike_trains` refuses. Warns of spikes that coincide.
+    **Raises:** `ValueError` for what `read_spike_trains` or `tracked_path` refuses, or where there
+    are spikes, but none within the time of the positions. Warns of spikes that coincide.
     """
+    spikes = _read_spikes(spike_times)
+    track = tracked_path(times, positions, **path)
+    first, last = track.clock
+    inside = (spikes.times >= first) & (spikes.times <= last)
+    if len(spikes.times) > 0 and not inside.any():
+        raise ValueError(
+            f"no spike falls within the time of the positions, {first:.9g} to {last:.9g} s; they "
+            f"go from {spikes.times.min():.9g} to {spikes.times.max():.9g}. Are both on one clock, "
+            "in s?"
+        )
+    return spikes, track
+
+
+def _read_spikes(spike_times: Any) -> Spikes:
     trains = read_spike_trains(spike_times)
     n = np.array([len(train) for train in trains.times])
     times = np.concatenate(trains.times)
@@ -168,21 +184,9 @@ def read_spikes(spike_times: Any) -> Spikes:
         warnings.warn(
             f"{int(same.sum())} spike(s) come at the time of another one of the same cell, the "
             f"first of unit {trains.unit_ids[cells[first]]} at {times[first]:.9g}; each counts.",
-            stacklevel=3,
+            stacklevel=4,
         )
     return Spikes(times, cells, trains.unit_ids)
-
-
-def check_session(spikes: Spikes, path: TrackedPath) -> None:
-    """`ValueError` where there are spikes, but none within the time of the positions."""
-    first, last = path.clock
-    inside = (spikes.times >= first) & (spikes.times <= last)
-    if len(spikes.times) > 0 and not inside.any():
-        raise ValueError(
-            f"no spike falls within the time of the positions, {first:.9g} to {last:.9g} s; they "
-            f"go from {spikes.times.min():.9g} to {spikes.times.max():.9g}. Are both on one clock, "
-            "in s?"
-        )
 
 
 def maps_of_path(

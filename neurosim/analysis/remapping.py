@@ -209,8 +209,7 @@ def _moved(
     """The moved fraction, and its interval."""
     pairs = [read_map_pair(x, y, rates=True) for x, y in across]
     between = np.mean([paired_known_correlations(pair.a, pair.b) for pair in pairs], axis=0)
-    same = [spatial_correlation(x, y).values for x, y in within]
-    reference = np.mean(same, axis=0) if same else np.ones(len(between))
+    reference = _by_cell_within(spatial_correlation, within, len(between))
     kept = np.flatnonzero(active & np.isfinite(between) & np.isfinite(reference))
     if len(kept) < 2:
         raise ValueError(
@@ -232,11 +231,16 @@ def _rate_change(
 ) -> tuple[float, float, float]:
     """1 - between / within of rate overlaps, and its interval."""
     between = np.mean([rate_overlap(x, y).values for x, y in across], axis=0)
-    same = [rate_overlap(x, y).values for x, y in within]
-    reference = np.mean(same, axis=0) if same else np.ones(len(between))
+    reference = _by_cell_within(rate_overlap, within, len(between))
     kept = np.isfinite(between) & np.isfinite(reference)
     change = reference[kept] - between[kept]
     return _ratio(change, reference[kept], n_resamples, rng, alpha)
+
+
+def _by_cell_within(measure: Any, within: list[tuple[Any, Any]], n_cells: int) -> np.ndarray:
+    """Mean of a measure over the halves of each context, `(cell,)`; 1 without halves."""
+    same = [measure(x, y).values for x, y in within]
+    return np.mean(same, axis=0) if same else np.ones(n_cells)
 
 
 def _ratio(

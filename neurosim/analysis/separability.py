@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ..kernels.rate_noise import separability_thresholds
 from .known_arrays import read_known
 
 #: Fewest samples below the threshold for which a tail by density or by counting is trusted.
@@ -35,13 +36,7 @@ def separability_threshold(
     **Reference:** Rooke, Wang, Di Tullio & Balasubramanian (2024), Trading place for space,
     NeurIPS 37, Eqs. 2 and 7.
     """
-    read_noise(noise, level)
-    if not n_cells >= 1:
-        raise ValueError(f"n_cells must be at least 1, got {n_cells}.")
-    if not q >= 0:
-        raise ValueError(f"q must not be negative, got {q}.")
-    radius = float(n_cells) ** 0.5 + float(q)
-    return float(2 * level * radius if noise == "constant" else level * radius**2)
+    return float(separability_thresholds(n_cells, noise=noise, level=level, q=q))
 
 
 def log_overlap_probability(
@@ -97,14 +92,6 @@ def log_overlap_probability(
         return float(np.log(below / len(d))) if below else -np.inf
     width = _bandwidth(d)
     return float(logsumexp(log_ndtr((threshold - d) / width)) - np.log(len(d)))
-
-
-def read_noise(noise: str, level: Any) -> None:
-    """Refuse an unknown noise, or a level that is negative or not finite."""
-    if noise not in ("constant", "poisson"):
-        raise ValueError(f"noise must be 'constant' or 'poisson', got {noise!r}.")
-    if not (np.isfinite(level) and level >= 0):
-        raise ValueError(f"level must be finite and not negative, got {level}.")
 
 
 def _bandwidth(d: np.ndarray) -> float:

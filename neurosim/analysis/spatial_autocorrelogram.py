@@ -6,6 +6,7 @@ import numpy as np
 import scipy.fft
 
 from ..kernels import whole_number
+from .known_bin_correlation import centred_over_ranges, value_ranges
 from .planar_maps import PlanarMaps, read_planar_maps, warn_of_reasons
 
 #: Cells at a time: what is worked on stays within the cache of a processor.
@@ -112,7 +113,7 @@ def autocorrelograms(stack: PlanarMaps, min_overlap: int) -> np.ndarray:
             (np.sum(values**2, axis=(1, 2)),) * 2,
             min_overlap,
         )
-    over_range = stack.values / _ranges(stack.values)
+    over_range = stack.values / value_ranges(stack.values)
     for i, j in _small_overlaps(shape):
         if (i, j) < (0, 0):
             r = _summed(over_range, over_range, (i, j), min_overlap)
@@ -145,33 +146,23 @@ def crosscorrelograms(first: PlanarMaps, second: PlanarMaps, min_overlap: int) -
             (scaled[0], scaled[1]),
             min_overlap,
         )
-    a, b = (x.values / _ranges(x.values) for x in (first, second))
+    a, b = (x.values / value_ranges(x.values) for x in (first, second))
     for i, j in _small_overlaps(shape):
         r = _summed(a, b, (i, j), min_overlap)
         found[:, shape[0] - 1 + i, shape[1] - 1 + j] = r
     return found
 
 
-def _ranges(maps: np.ndarray) -> np.ndarray:
-    """Largest less smallest value that is known, `(cell, 1, 1)`; infinite where they are equal.
-
-    A constant over its range is then exactly 0.
-    """
-    known = np.isfinite(maps)
-    low = np.where(known, maps, np.inf).min(axis=(1, 2), keepdims=True)
-    high = np.where(known, maps, -np.inf).max(axis=(1, 2), keepdims=True)
-    return np.where(high > low, high - low, np.inf)
+def shifts_of(correlograms: np.ndarray) -> np.ndarray:
+    """The shift of each entry, `(rows, columns, 2)`, in bins; no shift in the middle."""
+    shape = correlograms.shape[1:]
+    return np.moveaxis(np.indices(shape), 0, -1) - [n // 2 for n in shape]
 
 
 def _scaled(maps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Maps about their means over their ranges, 0 where unknown; and what is known, 1 and 0."""
-    known = np.isfinite(maps)
-    n = np.maximum(known.sum(axis=(1, 2), keepdims=True), 1)
-    # Over the range first: sums of large values, or their squares, may overflow.
-    scaled = np.where(known, maps, 0) / _ranges(maps)
-    scaled = np.where(known, scaled - scaled.sum(axis=(1, 2), keepdims=True) / n, 0)
-    same = (known == known[:1]).all()
-    return scaled, (known[:1] if same else known).astype(float)
+    """Maps about their means over their ranges, and what is known; once if it is the same of all."""
+    scaled, known = centred_over_ranges(maps)
+    return scaled, known[:1] if (known == known[:1]).all() else known
 
 
 def _small_overlaps(shape: tuple[int, ...]) -> list[tuple[int, int]]:

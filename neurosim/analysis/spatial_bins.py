@@ -137,6 +137,17 @@ def spatial_bins(
     return SpatialBins(tuple(made), round_the_end)
 
 
+def bins_of_maps(edges: Any, wrap: Any, shape: tuple[int, ...]) -> SpatialBins:
+    """The bins of maps that have this many of them.
+
+    **Raises:** `ValueError` for edges of other numbers of bins, or as `read_edges` and `read_wrap`.
+    """
+    bins = SpatialBins(read_edges(edges, len(shape)), read_wrap(wrap, len(shape)))
+    if bins.shape != shape:
+        raise ValueError(f"edges are of {bins.shape} bins, but maps have {shape}.")
+    return bins
+
+
 def read_wrap(wrap: Any, d: int) -> tuple[bool, ...]:
     """Whether each of `d` dimensions wraps; `None` for none.
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .activity import as_floating
+from .known_bin_correlation import paired_known_correlations
 from .map_stack import MapStack, read_maps
 from .rate_maps import RateMaps
 from .spatial_bins import read_wrap
@@ -149,42 +150,20 @@ def spatial_coherence(
         wrap = maps.wrap if wrap is None else wrap
         maps, d = maps.raw_rates, maps.occupancy.ndim
     stack = read_maps(maps, d=d)
-    mean, n = _neighbour_means(stack, read_wrap(wrap, stack.rates.ndim - 1))
-    rates = stack.rates.reshape(len(stack.rates), -1)
-    r = masked_correlation(rates, mean, np.isfinite(rates) & (n > 0))
+    mean = _neighbour_means(stack, read_wrap(wrap, stack.rates.ndim - 1))
+    r = paired_known_correlations(stack.rates.reshape(mean.shape), mean)
     return stack.result(np.arctanh(r) if fisher_z else r)
 
 
-def masked_correlation(a: np.ndarray, b: np.ndarray, valid: np.ndarray) -> np.ndarray:
-    """Pearson correlation of each row over its valid entries; NaN where one does not vary.
-
-    `a`, `b` and `valid` are `(row, entry)`; fewer than three entries give NaN.
-    """
-    n = valid.sum(axis=1)
-    centred = []
-    varies = n >= 3
-    for values in (a, b):
-        x = np.where(valid, values, 0)
-        offset = x - np.where(valid, (x.sum(axis=1) / np.maximum(n, 1))[:, None], 0)
-        size = np.abs(x).max(axis=1)
-        # What is left of a constant is rounding.
-        varies &= np.abs(offset).max(axis=1) > 1e-12 * size
-        centred.append(offset / np.where(size > 0, size, 1)[:, None])
-    u, v = centred
-    norm = np.sqrt(np.sum(u * u, axis=1) * np.sum(v * v, axis=1))
-    r = np.sum(u * v, axis=1) / np.where(varies, norm, 1)
-    return np.where(varies, np.clip(r, -1, 1), np.nan)
-
-
-def _neighbour_means(stack: MapStack, wrap: tuple[bool, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Mean over the valid neighbours of each bin, and their number, `(cell, bin)`."""
+def _neighbour_means(stack: MapStack, wrap: tuple[bool, ...]) -> np.ndarray:
+    """Mean over the valid neighbours of each bin, `(cell, bin)`; NaN without any."""
     known = np.isfinite(stack.rates)
     total, n = np.where(known, stack.rates, 0), known.astype(float)
     here = total, n
     for axis, round_the_end in enumerate(wrap, start=1):
         total, n = (_sum_of_three(x, axis, round_the_end) for x in (total, n))
     total, n = (np.reshape(x - y, (len(known), -1)) for x, y in zip((total, n), here))
-    return np.where(n > 0, total / np.where(n > 0, n, 1), 0), n
+    return np.where(n > 0, total / np.where(n > 0, n, 1), np.nan)
 
 
 def _sum_of_three(x: np.ndarray, axis: int, round_the_end: bool) -> np.ndarray:

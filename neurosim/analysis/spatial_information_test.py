@@ -5,17 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..kernels import whole_number
-from .rate_maps import (
-    RateMaps,
-    check_session,
-    count_spikes,
-    maps_of_path,
-    read_spikes,
-    smoothed_rates,
-)
+from .rate_maps import RateMaps, count_spikes, maps_of_path, read_session, smoothed_rates
 from .resampling import as_generator
 from .spatial_information import information_per_spike
-from .tracked_path import tracked_path
 
 
 class SpatialInformationTest(NamedTuple):
@@ -74,9 +66,7 @@ def spatial_information_test(
     """
     n = whole_number(n_shuffles, "n_shuffles", least=1)
     rng = as_generator(random_state)
-    spikes = read_spikes(spike_times)
-    track = tracked_path(times, positions, **path)
-    check_session(spikes, track)
+    spikes, track = read_session(spike_times, times, positions, **path)
     pieces = track.pieces_at(spikes.times)
     maps = maps_of_path(track, spikes, pieces, sigma=sigma, min_occupancy=min_occupancy)
     elapsed = track.elapsed

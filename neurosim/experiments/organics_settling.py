@@ -8,7 +8,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..kernels import normalization_fixed_point, normalization_jacobian
+from ..kernels import (
+    normalization_fixed_point,
+    normalization_guess,
+    normalization_iterate,
+    normalization_jacobian,
+    safe_norm,
+)
 from ..models import ORGaNICs, ORGaNICsState
 from ..simulate import simulate
 from .organics_circuit_draws import Circuits
@@ -87,20 +93,19 @@ def fixed_point_errors(circuits: Circuits, *, rounds: int) -> np.ndarray:
     """
 
     @eqx.filter_jit
-    def solve(c: Circuits) -> Any:
+    def distances(circuits: Circuits) -> Any:
         def one(c: Circuits) -> Any:
-            return normalization_fixed_point(c.z, W_r=c.W_r, W=c.W, b=c.b, b0=c.b0, sigma=c.sigma)
+            given = {"W_r": c.W_r, "W": c.W, "b": c.b, "b0": c.b0, "sigma": c.sigma}
+            rest, _, _, converged = normalization_fixed_point(c.z, **given)
 
-        return jax.vmap(one)(c)
+            def once(a: Any, _: Any) -> Any:
+                y, a = normalization_iterate(a, c.z, **given)
+                return a, safe_norm(y - rest)
 
-    rest, _, _, converged = (np.asarray(part) for part in solve(circuits))
-    z, W_r, W, b, b0, sigma = (np.asarray(part)[converged] for part in circuits[:6])
-    drive, floor = b * z, (b0 * sigma) ** 2
-    a = floor + (W @ ((W_r @ drive[..., None]) ** 2))[..., 0]
-    errors = []
-    for _ in range(rounds):
-        gated = np.eye(z.shape[1]) - (1 - np.sqrt(a))[..., None] * W_r
-        y = np.linalg.solve(gated, drive[..., None])[..., 0]
-        errors.append(np.linalg.norm(y - rest[converged], axis=1))
-        a = floor + (W @ (a * y**2)[..., None])[..., 0]
-    return np.stack(errors, axis=1)
+            guess = normalization_guess(c.z, **given)
+            return jax.lax.scan(once, guess, length=rounds)[1], converged
+
+        return jax.vmap(one)(circuits)
+
+    errors, converged = (np.asarray(part) for part in distances(circuits))
+    return errors[converged]

@@ -20,7 +20,7 @@ from .normalization_fixed_point import (
 from .orthonormal import orthonormal_columns
 from .recurrent_scale import recurrent_scale
 from .safe_math import entropy_of_shares, safe_cosine, safe_norm, safe_sqrt, safe_std
-from .spectral_norm import spectral_norm
+from .spectral_norm import spectral_norm, spectrally_normalized
 from .tangents import project_curvature, push_tangents
 from .time_grid import check_dt, steps_between, steps_in, time_grid
 from .two_joint_arm import (
@@ -40,9 +40,9 @@ from .two_joint_arm import (
 from .whole_number import whole_number
 
 __all__ = [
-    "START_ANGLES",
     "NearestPair",
     "Rectify",
+    "START_ANGLES",
     "TwoJointArm",
     "arm_acceleration",
     "arm_energy",
@@ -82,6 +82,7 @@ __all__ = [
     "safe_sqrt",
     "safe_std",
     "spectral_norm",
+    "spectrally_normalized",
     "steps_between",
     "steps_in",
     "time_grid",

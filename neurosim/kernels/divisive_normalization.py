@@ -69,26 +69,31 @@ def normalization_flow(
 
 
 def normalized_response(
-    z: Float[Array, " unit"],
+    z: Any,
     *,
-    W: Float[Array, "unit unit"],
+    W: Any,
     b: Any,
     b0: Any,
     sigma: Any,
     rectify: Rectify = "none",
-) -> tuple[Float[Array, " unit"], Float[Array, " unit"]]:
+    exponent: Any = 2,
+    xp: Any = jnp,
+) -> tuple[Any, Any]:
     """The rest point `(y, a)` of the circuit whose recurrent matrix is the identity.
 
-        a = (b0 sigma)^2 + W (b z)^2,    y = b z / sqrt(a)
+        a = (b0 sigma)^p + W |b z|^p,    y = b z / a^(1/p)
 
-    and, rectified, `a = (b0 sigma)^2 + W [b z]+^2`, `y = [b z]+ / sqrt(a) - [-b z]+`: negative
-    drive is neither normalized nor part of the pool. One product of a matrix and a vector.
+    and, rectified, `a = (b0 sigma)^p + W [b z]+^p`, `y = [b z]+ / a^(1/p) - [-b z]+`: negative
+    drive is neither normalized nor part of the pool. The circuit has p = 2. One product of a matrix
+    and a vector; `z` is `(..., unit)` and leading axes broadcast. `xp` is `numpy` for NumPy arrays in
+    their own precision.
     """
     drive = b * z
-    active = drive if rectify == "none" else jnp.maximum(drive, 0)
-    a = (b0 * sigma) ** 2 + W @ (active * active)
+    active = drive if rectify == "none" else xp.maximum(drive, 0)
+    power = xp.abs(active) ** exponent
+    a = (b0 * sigma) ** exponent + (W @ power[..., None])[..., 0]
     # Without noise floor and without input a is 0, and so is the response.
-    root = jnp.where(a > 0, safe_sqrt(a), 1)
+    root = xp.where(a > 0, a, 1) ** (1 / exponent)
     return active / root + (drive - active), a
 
 

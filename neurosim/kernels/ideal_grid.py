@@ -112,6 +112,8 @@ def ideal_grid_map(
     angles = x @ k.T - xp.reshape(cells @ k.T, (len(cells),) + (1,) * (x.ndim - 1) + (len(k),))
     mean_wave = xp.mean(xp.cos(angles), axis=-1)
     rates = 2 / 3 * (mean_wave + 0.5) if lattice == "hexagonal" else (mean_wave + 1) / 2
+    # Rounding takes troughs below 0, where no rate is.
+    rates = xp.maximum(rates, 0)
     return rates[0] if shift.ndim == 1 else rates
 
 

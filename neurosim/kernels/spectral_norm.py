@@ -35,3 +35,9 @@ def spectral_norm(W: Float[Array, "row column"]) -> Float[Array, ""]:
     u = fixed @ v
     u = u / jnp.maximum(safe_norm(u), jnp.finfo(W.dtype).tiny)
     return jax.lax.stop_gradient(u) @ W @ jax.lax.stop_gradient(v)
+
+
+def spectrally_normalized(W: Float[Array, "row column"]) -> Float[Array, "row column"]:
+    """`W` over its `spectral_norm`, so that its largest singular value is 1; zeros stay zeros."""
+    size = spectral_norm(W)
+    return W / jnp.where(size > 0, size, 1)

@@ -21,7 +21,7 @@ from .nm_rnn import NMRNN, NMRNNState, clamp_gains
 from .normalization_layer import NormalizationLayer
 from .normalization_rest import RestPoint
 from .organics import ORGaNICs, ORGaNICsState
-from .organics_cell import FixedRates, LearnedRates, ORGaNICsCell
+from .organics_cell import FixedTimeConstants, LearnedTimeConstants, ORGaNICsCell
 from .organics_three_type import ORGaNICs3, ORGaNICs3RestPoint, ORGaNICs3State
 from .place_field_statistics import Environment, FieldStatistics
 from .place_map import PlaceMap, sample_place_map
@@ -52,7 +52,7 @@ __all__ = [
     "Environment",
     "FeedbackReservoir",
     "FieldStatistics",
-    "FixedRates",
+    "FixedTimeConstants",
     "GainModulatedRNN",
     "GatedIntegrator",
     "HasDiffusion",
@@ -61,7 +61,7 @@ __all__ = [
     "HasTimeConstants",
     "LSTMState",
     "LeakyRNN",
-    "LearnedRates",
+    "LearnedTimeConstants",
     "LinearMap",
     "LowRankRNN",
     "NMRNNState",

@@ -9,6 +9,7 @@ from jaxtyping import Array, Float
 
 from ..kernels import low_rank_drive, recurrent_scale
 from .dynamics import Dynamics, fixed_field
+from .linear_readout import linear_readout
 from .parameters import (
     RecurrentScale,
     as_recurrent_scale,
@@ -68,5 +69,4 @@ class GainModulatedRNN(Dynamics):
 
     def readout(self, state: Any) -> Float[Array, " output"]:
         """`C x + d`, `(O,)`."""
-        y = self.C @ state
-        return y if self.d is None else y + self.d
+        return linear_readout(self.C, self.d, state)

@@ -7,7 +7,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .dynamics import Dynamics, fixed_field
-from .signed_parameters import finite_array, log_of_positive, shaped_array
+from .linear_readout import linear_readout
+from .signed_parameters import finite_array, log_of_positive, optional_array, shaped_array
 
 
 class GatedIntegrator(Dynamics):
@@ -65,11 +66,11 @@ class GatedIntegrator(Dynamics):
         n = 1 if np.ndim(W_r) == 0 else np.shape(W_r)[0]
         return cls(
             W_r=shaped_array("W_r", W_r, (n, n)),
-            W_zx=None if W_zx is None else shaped_array("W_zx", W_zx, (n, None)),
-            C=None if C is None else shaped_array("C", C, (None, n)),
-            d=None if d is None else shaped_array("d", d, (None if C is None else len(C),)),
+            W_zx=optional_array("W_zx", W_zx, (n, None)),
+            C=optional_array("C", C, (None, n)),
+            d=optional_array("d", d, (None if C is None else len(C),)),
             log_tau=log_of_positive("tau", tau, n),
-            y0=None if y0 is None else shaped_array("y0", y0, (n,)),
+            y0=optional_array("y0", y0, (n,)),
         )
 
     @property
@@ -99,10 +100,7 @@ class GatedIntegrator(Dynamics):
 
     def readout(self, state: Any) -> Float[Array, " output"]:
         """`C y + d`, `(O,)`, or `y`, `(N,)`."""
-        if self.C is None:
-            return state
-        output = self.C @ state
-        return output if self.d is None else output + self.d
+        return linear_readout(self.C, self.d, state)
 
 
 def rotation_weights(omega: Any, *, tau: float | int = 0.01) -> np.ndarray:

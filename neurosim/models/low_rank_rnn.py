@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..kernels import low_rank_drive, orthonormal_columns, recurrent_scale
 from .dynamics import Dynamics, fixed_field
+from .linear_readout import linear_readout
 from .parameters import (
     Orthonormal,
     RecurrentScale,
@@ -133,5 +134,4 @@ class LowRankRNN(Dynamics):
 
     def readout(self, state: Any) -> Float[Array, " output"]:
         """`C x + d`, `(O,)`."""
-        y = self.C @ state
-        return y if self.d is None else y + self.d
+        return linear_readout(self.C, self.d, state)

@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from ..kernels import low_rank_drive, orthonormal_columns, recurrent_scale
 from .dynamics import Dynamics, fixed_field
+from .linear_readout import linear_readout
 from .parameters import (
     Orthonormal,
     RecurrentScale,
@@ -247,8 +248,7 @@ class NMRNN(Dynamics):
 
     def readout(self, state: NMRNNState) -> Float[Array, " output"]:
         """`C x + d`, `(O,)`."""
-        y = self.C @ state.x
-        return y if self.d is None else y + self.d
+        return linear_readout(self.C, self.d, state.x)
 
     def _drive_z(self, x: Any, z: Any, u: Any) -> Any:
         drive = self.W_z @ self.phi(z) + self.B_z @ u

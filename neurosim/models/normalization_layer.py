@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from ..kernels.divisive_normalization import Rectify, normalization_jacobian
 from ..kernels.normalization_fixed_point import normalization_fixed_point
 from ..kernels.safe_math import safe_norm
-from ..kernels.spectral_norm import spectral_norm
+from ..kernels.spectral_norm import spectrally_normalized
 from .dynamics import fixed_field
 from .parameters import check_sizes, check_time_constant
 
@@ -137,10 +137,7 @@ class NormalizationLayer(eqx.Module):
     @property
     def recurrent_matrix(self) -> Float[Array, "unit unit"] | None:
         """The recurrent weights of the circuit, `(N, N)`; `None` for the identity."""
-        if self.W_r is None:
-            return None
-        size = spectral_norm(self.W_r)
-        return self.W_r / jnp.where(size > 0, size, 1)
+        return None if self.W_r is None else spectrally_normalized(self.W_r)
 
     def drive(self, x: Float[Array, " input"]) -> Float[Array, " unit"]:
         """The input drive z, `(N,)`."""

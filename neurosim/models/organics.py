@@ -17,9 +17,15 @@ from ..kernels.divisive_normalization import (
 )
 from ..kernels.normalization_fixed_point import normalization_fixed_point
 from .dynamics import Dynamics, fixed_field
+from .linear_readout import linear_readout
 from .normalization_rest import RestPoint, eigenvalues_negative, warn_untested
 from .parameters import check_sizes
-from .signed_parameters import finite_array, log_of_positive, root_of_weights, shaped_array
+from .signed_parameters import (
+    finite_array,
+    log_of_positive,
+    optional_array,
+    root_of_weights,
+)
 
 
 class ORGaNICsState(NamedTuple):
@@ -108,15 +114,15 @@ class ORGaNICs(Dynamics):
         stable rest point need not exist.
         """
         n = 1 if np.ndim(W) == 0 else np.shape(W)[0]
-        matrix = None if W_r is None else shaped_array("W_r", W_r, (n, n))
+        matrix = optional_array("W_r", W_r, (n, n))
         fields: dict[str, Any] = {
             "W_r": matrix,
             "root_W": root_of_weights("W", W, n),
-            "W_zx": None if W_zx is None else shaped_array("W_zx", W_zx, (n, None)),
-            "C": None if C is None else shaped_array("C", C, (None, n)),
-            "d": None if d is None else shaped_array("d", d, (None if C is None else len(C),)),
-            "y0": None if y0 is None else shaped_array("y0", y0, (n,)),
-            "a0": None if a0 is None else shaped_array("a0", a0, (n,)),
+            "W_zx": optional_array("W_zx", W_zx, (n, None)),
+            "C": optional_array("C", C, (None, n)),
+            "d": optional_array("d", d, (None if C is None else len(C),)),
+            "y0": optional_array("y0", y0, (n,)),
+            "a0": optional_array("a0", a0, (n,)),
         }
         positive = {"b": b, "b0": b0, "sigma": sigma, "tau_y": tau_y, "tau_a": tau_a}
         for name, value in positive.items():
@@ -231,10 +237,7 @@ class ORGaNICs(Dynamics):
 
     def readout(self, state: Any) -> Float[Array, " output"]:
         """`C y + d`, `(O,)`, or `y`, `(N,)`."""
-        if self.C is None:
-            return state.y
-        output = self.C @ state.y
-        return output if self.d is None else output + self.d
+        return linear_readout(self.C, self.d, state.y)
 
     def noise(self, eta: float | int) -> ORGaNICsState:
         """The published process noise, `dx = f dt + eta / sqrt(tau) dW`, for `simulate(noise=)`."""

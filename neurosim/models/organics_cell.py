@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..kernels.divisive_normalization import Rectify
-from ..kernels.spectral_norm import spectral_norm
+from ..kernels.spectral_norm import spectrally_normalized
 from .dynamics import Dynamics, fixed_field
 from .parameters import check_sizes, check_time_constant
 from .prepared_organics_cell import ORGaNICsCellState, PreparedORGaNICsCell
@@ -31,8 +31,8 @@ def _as_shares(kappa_max: Any) -> tuple[float, ...]:
     return tuple(values.tolist())
 
 
-class LearnedRates(eqx.Module):
-    """Logits of the share of its way that each neuron makes in a step, `(N,)` each."""
+class LearnedTimeConstants(eqx.Module):
+    """Time constants as logits of `k = dt / tau` over its largest value, `(N,)` each."""
 
     y: Float[Array, " unit"]
     a: Float[Array, " unit"]
@@ -40,8 +40,8 @@ class LearnedRates(eqx.Module):
     b0: Float[Array, " unit"]
 
 
-class FixedRates(eqx.Module):
-    """As `LearnedRates`, but they do not train by default."""
+class FixedTimeConstants(eqx.Module):
+    """As `LearnedTimeConstants`, but they do not train by default."""
 
     y: Float[Array, " unit"] = fixed_field()
     a: Float[Array, " unit"] = fixed_field()
@@ -66,8 +66,8 @@ class ORGaNICsCell(Dynamics):
     - `log_W`: `(N, N)`; the normalization weights are `W = min(exp(log_W), 1)`.
     - `W_zx`, `W_bx`, `W_b0x`: `(N, U)`. `W_by`, `W_ba`, `W_b0y`, `W_b0a`: `(N, N)`.
     - `C`: `(O, N)`, `d`: `(O,)`.
-    - `rates`: logits theta of `k = kappa_max f(theta)`: `LearnedRates`, or `FixedRates`, which do
-      not train unless `trainable` of `fit` names them.
+    - `theta`: logits of `k = kappa_max f(theta)`: `LearnedTimeConstants`, or `FixedTimeConstants`,
+      which do not train unless `trainable` of `fit` names them.
     - `sigma`: `(N,)` semisaturation; `start`: the initial state; `dt_step`: the length of a step,
       a step by default. They do not train by default.
     - `kappa_max`: largest shares of y, of a, and of both gains.
@@ -90,7 +90,7 @@ class ORGaNICsCell(Dynamics):
     W_b0a: Float[Array, "unit unit"]
     C: Float[Array, "output unit"]
     d: Float[Array, " output"]
-    rates: LearnedRates | FixedRates
+    theta: LearnedTimeConstants | FixedTimeConstants
     sigma: Float[Array, " unit"] = fixed_field()
     start: ORGaNICsCellState = fixed_field()
     dt_step: Any = fixed_field(default=1.0)
@@ -192,7 +192,9 @@ class ORGaNICsCell(Dynamics):
             W_b0a=scaled(n_units, n_units),
             C=scaled(n_out, n_units),
             d=uniform(n_out, low=-1.0) / jnp.sqrt(n_units),
-            rates=(LearnedRates if learn_tau else FixedRates)(theta(), theta(), theta(), theta()),
+            theta=(LearnedTimeConstants if learn_tau else FixedTimeConstants)(
+                theta(), theta(), theta(), theta()
+            ),
             sigma=jnp.ones(n_units),
             start=ORGaNICsCellState(
                 y / jnp.linalg.norm(y), uniform(n_units), uniform(n_units), jnp.ones(n_units)
@@ -222,15 +224,14 @@ class ORGaNICsCell(Dynamics):
             return self.W_r
         if self.recurrence == "diagonal":
             return jnp.diag(jax.nn.sigmoid(self.W_r))
-        size = spectral_norm(self.W_r)
-        scaled = self.W_r / jnp.where(size > 0, size, 1)
+        scaled = spectrally_normalized(self.W_r)
         return scaled if self.recurrence == "spectral" else jnp.eye(len(scaled)) + scaled
 
     @property
     def kappa(self) -> ORGaNICsCellState:
         """Shares of its way that each neuron makes in a step, `(N,)` each."""
         of_y, of_a, of_b = self.kappa_max
-        theta = self.rates
+        theta = self.theta
         return ORGaNICsCellState(
             of_y * jax.nn.sigmoid(theta.y),
             of_a * jax.nn.sigmoid(theta.a),

@@ -13,9 +13,15 @@ from ..kernels.divisive_normalization import pooled_activity
 from ..kernels.normalization_fixed_point import normalization_fixed_point
 from ..kernels.safe_math import safe_sqrt
 from .dynamics import Dynamics, fixed_field
+from .linear_readout import linear_readout
 from .normalization_rest import eigenvalues_negative
 from .parameters import check_sizes
-from .signed_parameters import finite_array, log_of_positive, root_of_weights, shaped_array
+from .signed_parameters import (
+    finite_array,
+    log_of_positive,
+    optional_array,
+    root_of_weights,
+)
 
 
 class ORGaNICs3State(NamedTuple):
@@ -117,10 +123,10 @@ class ORGaNICs3(Dynamics):
         positive = {"b": b, "b0": b0, "sigma": sigma, "tau_y": tau_y, "tau_u": tau_u,
                     "tau_a": tau_a}  # fmt: skip
         return cls(
-            W_r=None if W_r is None else shaped_array("W_r", W_r, (n, n)),
+            W_r=optional_array("W_r", W_r, (n, n)),
             root_W=root_of_weights("W", W, n),
-            W_zx=None if W_zx is None else shaped_array("W_zx", W_zx, (n, None)),
-            C=None if C is None else shaped_array("C", C, (None, n)),
+            W_zx=optional_array("W_zx", W_zx, (n, None)),
+            C=optional_array("C", C, (None, n)),
             alpha=jnp.asarray(alpha, float),
             gain=gain,
             **{f"log_{name}": log_of_positive(name, value, n) for name, value in positive.items()},
@@ -177,7 +183,7 @@ class ORGaNICs3(Dynamics):
 
     def readout(self, state: ORGaNICs3State) -> Float[Array, " output"]:
         """`C y`, `(O,)`, or `y`, `(N,)`."""
-        return state.y if self.C is None else self.C @ state.y
+        return linear_readout(self.C, None, state.y)
 
     def jacobian(self, state: Any) -> Float[Array, "state state"]:
         """The Jacobian of the vector field, `(3N, 3N)`, in the order `[y; u; a]`.

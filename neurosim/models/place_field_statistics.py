@@ -19,7 +19,7 @@ class Environment(eqx.Module):
     dim: int = eqx.field(static=True, default=1)
 
     def __check_init__(self):
-        _check_positive(size=self.size)
+        check_positive(size=self.size)
         if self.dim not in (1, 2):
             raise ValueError(f"dim must be 1 or 2, got {self.dim!r}.")
 
@@ -58,7 +58,7 @@ class FieldStatistics(eqx.Module):
     dim: int = eqx.field(static=True, default=1)
 
     def __check_init__(self):
-        _check_positive(alpha=self.alpha, beta0=self.beta0)
+        check_positive(alpha=self.alpha, beta0=self.beta0)
         if self.dim not in (1, 2):
             raise ValueError(f"dim must be 1 or 2, got {self.dim!r}.")
 
@@ -127,7 +127,8 @@ class FieldStatistics(eqx.Module):
         return rest + np.append(np.cumsum(p[1:n][::-1])[::-1], 0.0)
 
 
-def _check_positive(**values: Any) -> None:
+def check_positive(**values: Any) -> None:
+    """Refuse what is not positive and finite."""
     for name, value in values.items():
         if not (np.isfinite(value) and value > 0):
             raise ValueError(f"{name} must be positive and finite, got {value}.")

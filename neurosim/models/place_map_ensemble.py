@@ -11,7 +11,7 @@ from jaxtyping import PRNGKeyArray
 
 from .dynamics import fixed_field
 from .parameters import check_sizes
-from .place_field_statistics import Environment, FieldStatistics
+from .place_field_statistics import Environment, FieldStatistics, check_positive
 
 
 class PlaceMapEnsemble(eqx.Module):
@@ -46,10 +46,7 @@ class PlaceMapEnsemble(eqx.Module):
 
     def __check_init__(self):
         self.statistics.beta(self.environment)
-        for name in ("width", "bias"):
-            value = getattr(self, name)
-            if not (np.isfinite(value) and value > 0):
-                raise ValueError(f"{name} must be positive and finite, got {value}.")
+        check_positive(width=self.width, bias=self.bias)
         if not self.width_spread >= 0:
             raise ValueError(f"width_spread must not be negative, got {self.width_spread}.")
         if not 0 <= self.baseline < self.peak < np.inf:
@@ -125,11 +122,14 @@ class PlaceMapEnsemble(eqx.Module):
         def add(total, field):
             c, present, w = field
             own, grid = total
-            far = jnp.sum((centres - c[:, None]) ** 2, axis=-1)
-            own += jnp.where(present[:, None], jnp.exp(-2 * far / w[:, None] ** 2), 0)
-            far = jnp.sum((x[:, None] - c) ** 2, axis=-1)
-            return (own, grid + jnp.where(present, jnp.exp(-2 * far / w**2), 0)), None
+            own += gaussian_field(centres - c[:, None], present[:, None], w[:, None])
+            return (own, grid + gaussian_field(x[:, None] - c, present, w)), None
 
         zero = jnp.zeros(mask.shape, centres.dtype), jnp.zeros((len(x), len(mask)), centres.dtype)
         (own, grid), _ = jax.lax.scan(add, zero, (jnp.moveaxis(centres, 1, 0), mask.T, widths.T))
         return jnp.maximum(jnp.where(mask, own, 0).max(axis=1), grid.max(axis=0))
+
+
+def gaussian_field(way: Any, present: Any, width: Any) -> Any:
+    """Height of a field, 1 at most, at the end of the way `(..., dim)` from its centre."""
+    return jnp.where(present, jnp.exp(-2 * jnp.sum(way**2, axis=-1) / width**2), 0)

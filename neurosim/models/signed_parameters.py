@@ -71,6 +71,11 @@ def shaped_array(name: str, value: Any, shape: tuple[int | None, ...]) -> Array:
     return jnp.asarray(array)
 
 
+def optional_array(name: str, value: Any, shape: tuple[int | None, ...]) -> Array | None:
+    """As `shaped_array`, for what may be left out."""
+    return None if value is None else shaped_array(name, value, shape)
+
+
 def finite_array(name: str, value: Any) -> np.ndarray:
     """Values that are not traced, as NumPy float64.
 

@@ -10,8 +10,9 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from .dynamics import Dynamics, fixed_field
+from .linear_readout import linear_readout
 from .parameters import check_sizes
-from .signed_parameters import finite_array, log_of_positive, shaped_array
+from .signed_parameters import finite_array, log_of_positive, optional_array, shaped_array
 from .supralinear_rest import SSNRestPoint, excitatory_gain, find_rest
 
 
@@ -103,13 +104,13 @@ class SSN(Dynamics):
         return cls(
             log_W=jnp.log(jnp.where(connected, jnp.abs(W), 1)),
             signs=jnp.where(connected, sign, 0).astype(W.dtype),
-            W_in=None if W_in is None else shaped_array("W_in", W_in, (n, None)),
-            C=None if C is None else shaped_array("C", C, (None, n_excitatory)),
-            d=None if d is None else shaped_array("d", d, (None if C is None else len(C),)),
+            W_in=optional_array("W_in", W_in, (n, None)),
+            C=optional_array("C", C, (None, n_excitatory)),
+            d=optional_array("d", d, (None if C is None else len(C),)),
             log_tau=log_of_positive("tau", tau, n),
             k=jnp.asarray(k, float),
             p=jnp.asarray(p, float),
-            x0=None if x0 is None else shaped_array("x0", x0, (n,)),
+            x0=optional_array("x0", x0, (n,)),
             n_excitatory=n_excitatory,
             form=form,
         )
@@ -210,10 +211,7 @@ class SSN(Dynamics):
     def readout(self, state: Any) -> Float[Array, " output"]:
         """`C r_E + d`, `(O,)`, or all rates, `(N,)`."""
         r = self.rates(state)
-        if self.C is None:
-            return r
-        output = self.C @ r[: self.n_excitatory]
-        return output if self.d is None else output + self.d
+        return r if self.C is None else linear_readout(self.C, self.d, r[: self.n_excitatory])
 
     def jacobian(self, state: Any, x: Any) -> Float[Array, "unit unit"]:
         """The Jacobian of the vector field at a state and an input, `(N, N)`."""

@@ -10,6 +10,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..kernels import recurrent_scale
 from .dynamics import Dynamics, fixed_field
+from .linear_readout import linear_readout
 from .parameters import (
     RecurrentScale,
     as_recurrent_scale,
@@ -98,5 +99,4 @@ class VanillaRNN(Dynamics):
 
     def readout(self, state: Any) -> Float[Array, " output"]:
         """`C x + d`, `(O,)`."""
-        y = self.C @ state
-        return y if self.d is None else y + self.d
+        return linear_readout(self.C, self.d, state)

@@ -23,6 +23,7 @@ from neurosim.analysis.infinite_width import (
 )
 from neurosim.analysis.overlap_rates import large_deviation_rate, soft_overlap_rate
 from neurosim.analysis.separability import log_overlap_probability, separability_threshold
+from neurosim.kernels.contact import contact_function
 
 #: Active fraction by length of the track, with p, mu, lam, critical sigma and gamma at sigma = 2.
 WIDE = {
@@ -89,6 +90,23 @@ def test_wide_fields(length):
     np.testing.assert_allclose(wide, expected, atol=6e-5)
     found = capacity_exponent(wide.mu, wide.lam, noise="constant", level=2.0)
     assert found == pytest.approx(gamma, abs=1e-6)
+
+
+def test_wide_fields_in_poisson_noise():
+    # As many cells active in the one context alone as in the other: each adds 29.9^2 / 60.2.
+    a = np.repeat([30.0, 0.1, 30.0, 0.1], 5)
+    b = np.repeat([30.0, 0.1, 0.1, 30.0], 5)
+    contact, s = contact_function(a, b)
+    assert contact == pytest.approx(10 * 14.8507, abs=5e-4)
+    assert s == pytest.approx(1 / 2, abs=1e-9)
+    # Where numbers differ it is larger: moments of 200 cells and 4000 pairs, against the maximum
+    # over s by the numbers of such cells, of 100,000 pairs.
+    words = np.random.default_rng(2).random((2, 4000, 200)) < THETA
+    d = contact_function(*np.where(words, 30.0, 0.1))[0]
+    found = distance_moments(d, 200, noise="poisson")
+    assert found.mu == pytest.approx(6.355, abs=0.04)
+    assert found.lam == pytest.approx(8.45, rel=0.05)
+    assert found.mu > 14.8507 * 2 * THETA * (1 - THETA) + 0.2
 
 
 def test_binomial_numbers():

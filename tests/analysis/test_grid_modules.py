@@ -69,7 +69,12 @@ def test_correlations_over_known_bins():
             r = np.corrcoef(a[i, known], b[j, known])[0, 1]
             assert found[i, j] == pytest.approx(r, abs=1e-12)
     assert np.isnan(found[3]).all()
-    np.testing.assert_allclose(paired_known_correlations(a, b), np.diagonal(found), atol=1e-12)
+    for scale in (1.0, 1e200):
+        paired = paired_known_correlations(a, scale * b)
+        np.testing.assert_allclose(paired, np.diagonal(found), atol=1e-12)
+    # Two shared bins say nothing.
+    a[0, 2:], b[0, :2] = np.nan, [0.0, 1.0]
+    assert np.isnan([known_correlations(a, b)[0, 0], paired_known_correlations(a, b)[0]]).all()
 
 
 PAIR = ideal_grid_module(X, n_per_side=2, spacing=0.3)[:2]

@@ -12,6 +12,7 @@ from neurosim.analysis.spatial_information import (
     spatial_information,
 )
 from neurosim.analysis.spatial_information_test import spatial_information_test
+from neurosim.kernels.ideal_grid import grid_lattice_vectors, ideal_grid_map
 
 RATES = np.array([1.0, 2, 3, 4])
 P = np.array([0.4, 0.3, 0.2, 0.1])
@@ -53,6 +54,15 @@ def test_gaussian_fields():
     one = np.ones((200, 200))
     assert spatial_information(square, one).bits_per_spike == pytest.approx(4.549665, abs=1e-3)
     assert sparsity(square, one) == pytest.approx(4 * np.pi * s**2, rel=1e-3)
+
+
+def test_ideal_grid_cell():
+    steps = np.stack(np.meshgrid(*[np.arange(240) / 240] * 2, indexing="ij"), axis=-1)
+    rates = ideal_grid_map(steps @ grid_lattice_vectors(spacing=0.3), spacing=0.3)
+    everywhere = np.ones(rates.shape)
+    bits = spatial_information(rates, everywhere).bits_per_spike
+    assert bits == pytest.approx(0.47540, abs=1e-5)
+    assert sparsity(rates, everywhere) == pytest.approx(0.6, abs=1e-12)
 
 
 def test_unvisited_bins_do_not_count():
@@ -121,6 +131,7 @@ def test_coherence():
     expected = np.corrcoef(rates.ravel(), mean.ravel())[0, 1]
     assert spatial_coherence(rates, d=2) == pytest.approx(expected)
     assert np.isnan(spatial_coherence(np.full(9, 0.1)))
+    assert np.isnan(spatial_coherence(np.array([1.0, 2.0])))
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from neurosim.kernels.spectral_norm import spectral_norm
+from neurosim.kernels.spectral_norm import spectral_norm, spectrally_normalized
 
 
 def test_the_largest_singular_value_has_a_derivative(double_precision):
@@ -26,3 +26,10 @@ def test_the_largest_singular_value_has_a_derivative(double_precision):
         single = jnp.asarray(matrix, jnp.float32)
         for size in (1e-30, 1e-12, 1e30):
             assert spectral_norm(size * single) == pytest.approx(size * s[0], rel=1e-5)
+
+
+def test_a_matrix_over_its_norm_has_norm_1():
+    matrix = np.random.default_rng(5).normal(size=(4, 4))
+    scaled = np.asarray(spectrally_normalized(jnp.asarray(matrix, jnp.float32)))
+    np.testing.assert_allclose(scaled, matrix / np.linalg.norm(matrix, 2), rtol=1e-5)
+    assert np.all(np.asarray(spectrally_normalized(jnp.zeros((2, 2)))) == 0)

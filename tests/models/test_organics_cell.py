@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from neurosim import simulate
-from neurosim.models.organics_cell import LearnedRates, ORGaNICsCell
+from neurosim.models.organics_cell import LearnedTimeConstants, ORGaNICsCell
 from neurosim.models.prepared_organics_cell import ORGaNICsCellState
 from neurosim.training import parameter_count, trainable_leaves
 
@@ -42,7 +42,7 @@ def two_neurons(**options):
         W_b0a=array([[-0.6, 0.2], [0.3, 0.1]]),
         C=array([[1.0, -2.0]]),
         d=array([0.5]),
-        rates=LearnedRates(**logits),
+        theta=LearnedTimeConstants(**logits),
         sigma=array([1, 0.5]),
         start=ORGaNICsCellState(**{name: array(x) for name, x in START.items()}),
         kappa_max=(1, 1, 1),
@@ -78,7 +78,7 @@ def test_a_run_is_the_published_recursion_and_the_euler_step_of_the_flow():
         for name in ("W_r", "W_zx", "W_bx", "W_by", "W_ba", "W_b0x", "W_b0y", "W_b0a", "C", "d")
     }
     W = np.minimum(np.exp(np.asarray(cell.log_W)), 1)
-    theta = {name: np.asarray(getattr(cell.rates, name)) for name in KAPPA}
+    theta = {name: np.asarray(getattr(cell.theta, name)) for name in KAPPA}
     k = {name: m * sigmoid(theta[name]) for name, m in zip(KAPPA, (0.5, 0.2, 0.8, 0.8))}
     y, a, b, b0 = (np.asarray(v) for v in cell.start)
     for t, u in enumerate(x):
@@ -109,7 +109,7 @@ def test_it_has_the_published_number_of_parameters():
     fixed = ORGaNICsCell.init(n, 2, 3, key=jax.random.key(0), learn_tau=False)
     assert parameter_count(fixed) == rest
     np.testing.assert_allclose(fixed.kappa.a, 0.01 * 0.7310585786, rtol=1e-9)
-    assert trainable_leaves(fixed, lambda cell: cell.rates.y).rates.y is True
+    assert trainable_leaves(fixed, lambda cell: cell.theta.y).theta.y is True
     for recurrence, n_free in (("identity", 0), ("diagonal", n), ("spectral", n * n)):
         cell = ORGaNICsCell.init(n, 2, 3, key=jax.random.key(0), recurrence=recurrence)
         assert parameter_count(cell) == rest + 4 * n - n * n + n_free
@@ -158,7 +158,7 @@ def test_forward_derivatives_from_a_silent_start():
     cell = ORGaNICsCell.init(4, 2, 3, key=jax.random.key(3), recurrence="spectral")
     x = jnp.asarray(np.random.default_rng(5).normal(size=(6, 2)))
     silent = jax.tree.map(jnp.zeros_like, cell.start)
-    names = ["W_r", "log_W", "W_zx", "W_bx", "W_by", "W_ba", "W_b0x", "W_b0y", "W_b0a", "rates"]
+    names = ["W_r", "log_W", "W_zx", "W_bx", "W_by", "W_ba", "W_b0x", "W_b0y", "W_b0a", "theta"]
     start = {name: getattr(cell, name) for name in names}
     # Away from the kink at exp(log_W) = 1, and from the one where singular values are equal.
     rng = np.random.default_rng(6)
