@@ -10,6 +10,7 @@ from diffrax import RESULTS
 
 from .grid import float_dtype, keep, keep_asked
 from .models import HasStep
+from .models.dynamics import HasNoisyStep
 from .published_step import NoiseTerm, RecursionTerm
 from .segments import input_in
 
@@ -43,8 +44,12 @@ def _terms(model, noise, key, start, length, source, state):
     def recursion(t, y, args, dt):
         return model.step(start + t, y, source(t, args), dt)
 
+    def noisy_recursion(t, y, args, dt, increment):
+        return model.noisy_step(start + t, y, source(t, args), dt, increment)
+
     published: bool = isinstance(model, HasStep)
-    term = RecursionTerm(drift, recursion) if published else diffrax.ODETerm(drift)
+    within = noisy_recursion if _noise_is_within(model, noise) else None
+    term = RecursionTerm(drift, recursion, within) if published else diffrax.ODETerm(drift)
     if key is None:
         return term
 
@@ -66,6 +71,11 @@ def _terms(model, noise, key, start, length, source, state):
         return jax.tree.unflatten(structure, draws)
 
     return diffrax.MultiTerm(term, NoiseTerm(amplitude, increments(state)))
+
+
+def _noise_is_within(model, noise) -> bool:
+    """Whether the recursion has its noise within; noise that is asked for takes its place."""
+    return noise is None and isinstance(model, HasNoisyStep)
 
 
 def step_of_grid(model, source, noise, key, solver, segments, grid, dtype):

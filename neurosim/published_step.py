@@ -13,11 +13,13 @@ class RecursionTerm(diffrax.AbstractTerm):
     """A vector field that carries the recursion published for it.
 
     Any Diffrax solver reads it as `dy/dt = vector_field(t, y, args)`; `PublishedStep` takes
-    `recursion(t, y, args, dt)` instead.
+    `recursion(t, y, args, dt)` instead; with a `NoiseTerm` beside it, and where there is one,
+    `noisy_recursion(t, y, args, dt, increment)`.
     """
 
     vector_field: Callable[[Any, Any, Any], Any]
     recursion: Callable[[Any, Any, Any, Any], Any]
+    noisy_recursion: Callable[[Any, Any, Any, Any, Any], Any] | None = None
 
     def vf(self, t, y, args):
         return self.vector_field(t, y, args)
@@ -52,7 +54,8 @@ class PublishedStep(diffrax.AbstractSolver):
     """One application of a model's published recursion a step, of first order in the step.
 
     Works on a `RecursionTerm`, alone or in a `diffrax.MultiTerm` with a `NoiseTerm` whose
-    increment is then added at the end of the step, as Euler-Maruyama does.
+    increment is then handed to the recursion that takes it, or else added at the end of the step,
+    as Euler-Maruyama does.
     """
 
     term_structure: ClassVar = diffrax.AbstractTerm
@@ -75,10 +78,14 @@ class PublishedStep(diffrax.AbstractSolver):
             raise ValueError(
                 "PublishedStep needs a RecursionTerm: the model has no published recursion."
             )
-        y1 = drift.recursion(t0, y0, args, t1 - t0)
-        for extra in noise:
-            kick = extra.vf_prod(t0, y0, args, extra.contr(t0, t1))
-            y1 = jax.tree.map(jnp.add, y1, kick)
+        if noise and drift.noisy_recursion is not None:
+            increment = noise[0].contr(t0, t1)
+            y1 = drift.noisy_recursion(t0, y0, args, t1 - t0, increment)
+        else:
+            y1 = drift.recursion(t0, y0, args, t1 - t0)
+            for extra in noise:
+                kick = extra.vf_prod(t0, y0, args, extra.contr(t0, t1))
+                y1 = jax.tree.map(jnp.add, y1, kick)
         return y1, None, {"y0": y0, "y1": y1}, None, RESULTS.successful
 
     def func(self, terms, t0, y0, args):

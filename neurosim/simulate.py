@@ -69,7 +69,7 @@ def simulate(
     - `max_steps`: bound on adaptive steps between two grid points.
     - `noise`: standard deviation of process noise per square root of time, `dx = f dt + noise dW`:
       a number, or a pytree of numbers as the state. `None` takes the model's `diffusion` if it has
-      one; 0 switches it off.
+      one, or its `noisy_step` with the published step; 0 switches it off.
     - `key`: PRNG key of the noise. Trial i gets the same noise whatever the number of trials, and
       so does the step at a time t in a run that starts later: a run can be continued with its key.
     - `save`: `"both"` states and outputs, one of them, or both at the `"final"` time only.

@@ -4,9 +4,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ..kernels.rate_noise import position_information
 from .activity import refuse_masked
 from .known_arrays import read_known
-from .separability import read_noise
 
 
 def position_fisher_information(
@@ -35,21 +35,8 @@ def position_fisher_information(
     **Reference:** Rooke, Wang, Di Tullio & Balasubramanian (2024), Trading place for space,
     NeurIPS 37, Eqs. 15-17.
     """
-    read_noise(noise, level)
-    if not level > 0:
-        raise ValueError(f"level must be positive, got {level}.")
     f, J = read_known("position_fisher_information", rates=rates, jacobian=jacobian)
-    if f.ndim == 0 or J.ndim != f.ndim + 1 or J.shape[:-1] != f.shape:
-        raise ValueError(
-            f"jacobian must be (..., cell, dim) for rates (..., cell), got shapes {J.shape} and "
-            f"{f.shape}."
-        )
-    if noise == "constant":
-        return np.einsum("...id,...ie->...de", J, J) / float(level) ** 2
-    if not (f > 0).all():
-        raise ValueError(f"rates must be positive with Poisson-like noise, got {f.min()}.")
-    weights = 1 / (level * f) + 1 / (2 * f**2)
-    return np.einsum("...id,...ie->...de", weights[..., None] * J, J)
+    return np.asarray(position_information(f, J, noise=noise, level=float(level)))
 
 
 def cramer_rao_bound(

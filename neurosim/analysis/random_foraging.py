@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..kernels import check_dt, steps_in, time_grid
+from ..kernels.integrated_ornstein_uhlenbeck import reflect, velocity_step
 from .activity import as_floating
 from .rate_maps import RateMaps
 from .resampling import as_generator
 from .running_speed import read_path
-from .spatial_bins import SpatialBins, read_edges, read_wrap
+from .spatial_bins import bins_of_maps, read_wrap
 
 
 class Foraging(NamedTuple):
@@ -40,7 +41,8 @@ def random_foraging(
     their statistics at the samples do not depend on `dt`: velocities are normal, independent of
     position, and forget themselves as exp(-lag / tau); positions are uniform over the box. A path
     that is reflected at walls is the free path folded into the box, and is computed so. Walls
-    neither attract nor repel.
+    neither attract nor repel; for an animal that keeps away from them, whose law over a step is not
+    known in closed form, `simulate` a `models.RodentMotion`.
 
     **Arguments:**
 
@@ -81,33 +83,18 @@ def random_foraging(
         first = np.broadcast_to(np.asarray(as_floating(start, "start"), np.float64), (d,))
         if not ((first >= low) & (first <= high)).all():
             raise ValueError(f"start must lie in the box, got {start}.")
-    # Exact mean and covariance of velocity and displacement over a step.
-    keep = np.exp(-step / tau_s)
-    ratio = step / tau_s
-    var_v = sd**2 * -np.expm1(-2 * ratio)
-    covariance = sd**2 * tau_s * np.expm1(-ratio) ** 2
-    var_x = sd**2 * tau_s**2 * _spread(ratio)
+    law = velocity_step(step, coherence_time=tau_s, speed=sd)
     draw = rng.normal(size=(2, n, d))
-    noise_v = np.sqrt(var_v) * draw[0]
-    rest = np.sqrt(max(var_x - covariance**2 / var_v, 0.0))
-    noise_x = covariance / var_v * noise_v + rest * draw[1]
     v = np.empty((n + 1, d))
     v[0] = sd * rng.normal(size=d)
-    v[1:] = lfilter([1.0], [1.0, -keep], noise_v, axis=0, zi=keep * v[:1])[0]
-    moves = -tau_s * np.expm1(-ratio) * v[:-1] + noise_x
-    free = np.concatenate([first[None], first + np.cumsum(moves, axis=0)]) - low
-    length = high - low
-    around = np.mod(free, np.where(round_the_end, length, 2 * length))
-    turned = ~round_the_end & (around > length)
-    positions = low + np.where(turned, 2 * length - around, around)
-    return Foraging(time_grid(n, step), np.clip(positions, low, high), np.where(turned, -v, v))
-
-
-def _spread(ratio: float) -> float:
-    """2 h - 3 + 4 e^-h - e^-2h, which cancels to 2 h^3 / 3 for small h."""
-    if ratio < 1e-3:
-        return 2 / 3 * ratio**3 - ratio**4 / 2 + 7 / 30 * ratio**5
-    return 2 * ratio - 3 + 4 * np.exp(-ratio) - np.exp(-2 * ratio)
+    v[1:] = lfilter([1.0], [1.0, -law.keep], law.kick * draw[0], axis=0, zi=law.keep * v[:1])[0]
+    moves = law.reach * v[:-1] + law.share * draw[0] + law.rest * draw[1]
+    free = np.concatenate([first[None], first + np.cumsum(moves, axis=0)])
+    positions, turned = reflect(free, low, high)
+    around = low + np.mod(free - low, high - low)
+    positions = np.where(round_the_end, np.clip(around, low, high), positions)
+    v = np.where(turned & ~round_the_end, -v, v)
+    return Foraging(time_grid(n, step), positions, v)
 
 
 def _read_box(box: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -126,11 +113,16 @@ def poisson_spikes(
     *,
     edges: Any = None,
     wrap: Any = None,
+    dispersion: float | int = 1.0,
+    window: float | int = 0.1,
     random_state: Any = 0,
 ) -> list[np.ndarray]:
     """Spikes of cells that fire as Poisson processes with a rate given by position.
 
-    Between two samples the rate goes straight from one to the other.
+    Between two samples the rate goes straight from one to the other. With a `dispersion` F above 1
+    the rate is multiplied by a gamma number in each window, of mean 1 and variance (F - 1) / m
+    where m spikes are expected in it: the count has the variance F m. That is Poisson-like noise of
+    the rate, with phi = F / `window`.
 
     **Arguments:**
 
@@ -138,13 +130,21 @@ def poisson_spikes(
         `RateMaps`, or maps `(cell, *bins)` with their `edges`, read without interpolation.
     - `times`: `(sample,)`, in s, increasing; `positions`: `(sample,)` or `(sample, d)`.
     - `edges`, `wrap`: of the bins of maps; those of `RateMaps` by default.
+    - `dispersion`: Fano factor of the counts in a window, at least 1, that of a Poisson process.
+    - `window`: in s, counted from the first sample; the last one may be shorter.
     - `random_state`: seed or generator. Each cell has a stream of its own.
 
     **Returns:** for each cell its spike times, sorted.
 
     **Raises:** `ValueError` for rates that are negative or not finite somewhere on the path, as in
-    unvisited bins, positions that are NaN or outside of the bins, or maps without edges.
+    unvisited bins, positions that are NaN or outside of the bins, maps without edges, a dispersion
+    below 1, or a window that is not positive.
     """
+    if not (1 <= dispersion < np.inf and 0 < window < np.inf):
+        raise ValueError(
+            f"dispersion must be at least 1 and window positive, both finite; got {dispersion} and "
+            f"{window}."
+        )
     clock, x = read_path(times, positions)
     if np.isnan(x).any():
         raise ValueError("positions must be known throughout: some are NaN.")
@@ -161,12 +161,17 @@ def poisson_spikes(
         )
     expected = np.zeros_like(rate)
     np.cumsum((rate[1:] + rate[:-1]) / 2 * np.diff(clock)[:, None], axis=0, out=expected[1:])
+    starts = clock[0] + np.arange(0, clock[-1] - clock[0], window)
     streams = as_generator(random_state).spawn(rate.shape[1])
     spikes = []
     for cell, rng in enumerate(streams):
         total = expected[-1, cell]
         # Uniform on the clock of expected spikes, where a Poisson process has rate 1.
-        moments = np.sort(rng.uniform(0, total, rng.poisson(total)))
+        if dispersion == 1:
+            moments = np.sort(rng.uniform(0, total, rng.poisson(total)))
+        else:
+            ends = _expected_at(starts, clock, rate[:, cell], expected[:, cell])
+            moments = _gamma_mixed(np.append(ends, total), float(dispersion) - 1, rng)
         interval = np.searchsorted(expected[:, cell], moments, side="right") - 1
         interval = np.clip(interval, 0, len(clock) - 2)
         dt, r0 = clock[interval + 1] - clock[interval], rate[interval, cell]
@@ -178,6 +183,24 @@ def poisson_spikes(
     return spikes
 
 
+def _expected_at(
+    t: np.ndarray, clock: np.ndarray, rate: np.ndarray, expected: np.ndarray
+) -> np.ndarray:
+    """Spikes expected until each of the times `t`, from those until each sample."""
+    i = np.clip(np.searchsorted(clock, t, side="right") - 1, 0, len(clock) - 2)
+    s, dt = t - clock[i], clock[i + 1] - clock[i]
+    return expected[i] + rate[i] * s + (rate[i + 1] - rate[i]) * s**2 / (2 * dt)
+
+
+def _gamma_mixed(ends: np.ndarray, excess: float, rng: np.random.Generator) -> np.ndarray:
+    """Spikes on the clock of expected spikes, with windows between `ends` of gains of their own."""
+    width = np.maximum(np.diff(ends), 0)
+    counts = rng.poisson(excess * rng.gamma(width / excess))
+    return np.sort(
+        np.repeat(ends[:-1], counts) + np.repeat(width, counts) * rng.random(counts.sum())
+    )
+
+
 def _rate_function(maps: Any, edges: Any, wrap: Any) -> Callable[[np.ndarray], np.ndarray]:
     if isinstance(maps, RateMaps):
         edges, wrap = maps.edges if edges is None else edges, maps.wrap if wrap is None else wrap
@@ -186,9 +209,7 @@ def _rate_function(maps: Any, edges: Any, wrap: Any) -> Callable[[np.ndarray], n
         raise ValueError("maps need their edges, or pass a function of position.")
     rates = np.asarray(as_floating(maps, "rates"), np.float64)
     d = rates.ndim - 1
-    bins = SpatialBins(read_edges(edges, d), read_wrap(wrap, d))
-    if bins.shape != rates.shape[1:]:
-        raise ValueError(f"edges are of {bins.shape} bins, but maps have {rates.shape[1:]}.")
+    bins = bins_of_maps(edges, wrap, rates.shape[1:])
 
     def rate(x: np.ndarray) -> np.ndarray:
         if x.shape[1] != d:

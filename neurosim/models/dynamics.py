@@ -16,7 +16,7 @@ class Dynamics(eqx.Module):
     Arrays carry no batch axis: batching is `jax.vmap`'s job, and `simulate` does it. Input, state
     and time are in the units that the model's parameters are in.
 
-    Six capabilities are optional, and found by their names:
+    Seven capabilities are optional, and found by their names:
 
     - `step(t, state, input, dt) -> state`: the published recursion, where plain Euler is not it
       (see `HasStep`). `simulate` takes it unless told otherwise.
@@ -26,6 +26,8 @@ class Dynamics(eqx.Module):
       inputs are named.
     - `diffusion(t, state, input) -> state`: the standard deviation of process noise for each entry
       of the state, per square root of time (see `HasDiffusion`).
+    - `noisy_step(t, state, input, dt, dW) -> state`: the published recursion together with that
+      noise, where adding `diffusion * dW` at the end of `step` is not it (see `HasNoisyStep`).
     - `prepared() -> model`: an equal model on which work that depends on parameters alone, such as
       an orthonormalisation, is done already (see `HasPrepared`). `simulate` asks for it once a
       run, inside the trace, so gradients flow through it.
@@ -61,6 +63,15 @@ class HasDiffusion(Protocol):
 
     def diffusion(self, t: Any, state: State, input: Any) -> State:
         """Noise amplitude of each entry of the state, in state units per sqrt(time)."""
+        ...
+
+
+@runtime_checkable
+class HasNoisyStep(Protocol):
+    """A model whose recursion has its own noise within, such as the exact law of a step."""
+
+    def noisy_step(self, t: Any, state: State, input: Any, dt: Any, dW: State) -> State:
+        """The state one `dt` later; `dW` as the state, independent increments of variance `dt`."""
         ...
 
 

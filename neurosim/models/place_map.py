@@ -6,9 +6,10 @@ import equinox as eqx
 import jax
 import jax.core
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from .place_map_ensemble import PlaceMapEnsemble
+from .place_map_ensemble import PlaceMapEnsemble, gaussian_field
 
 
 class PlaceMap(eqx.Module):
@@ -17,7 +18,7 @@ class PlaceMap(eqx.Module):
         f_i(x) = b + C_i sum_j exp(-|x - c_ij|^2 / (2 (w_ij / 2)^2))
 
     A width is twice the standard deviation of a field. The map has no time: it is no `Dynamics`.
-    A map is made by `sample_place_map`, or by hand.
+    A map is made by `sample_place_map`, or by hand; `InterpolatedPlaceMap` is that of recordings.
 
     - `centres`: `(cell, field, dim)` in m. `mask`: `(cell, field)`, which fields there are.
     - `widths`: `(cell, field)` in m. `gain`: `(cell,)`, C in Hz. `baseline`: b in Hz.
@@ -134,11 +135,13 @@ class PlaceMap(eqx.Module):
             raise ValueError(f"positions must be (..., {dim}), got shape {x.shape}.")
         if self.ensemble is not None and not isinstance(x, jax.core.Tracer):
             size = float(self.ensemble.environment.size)
-            inside = (x >= 0) & (x <= size * (1 + 1e-6))
-            if not bool(inside.all()):
+            # In NumPy, since a comparison within someone's `jit` would be traced.
+            values = np.asarray(x)
+            inside = (values >= 0) & (values <= size * (1 + 1e-6))
+            if not inside.all():
                 raise ValueError(
                     f"positions must lie in the environment, from 0 to {size} m; "
-                    f"got {float(x[~inside][0])}."
+                    f"got {float(values[~inside][0])}."
                 )
         return x
 
@@ -155,4 +158,4 @@ def sample_place_map(key: PRNGKeyArray, n_cells: int, ensemble: PlaceMapEnsemble
 def _field(x: Any, c: Any, present: Any, w: Any) -> tuple[Any, Any]:
     """One field of each cell, and the way from its centre."""
     step = x[..., None, :] - c
-    return jnp.where(present, jnp.exp(-2 * jnp.sum(step**2, axis=-1) / w**2), 0), step
+    return gaussian_field(step, present, w), step

@@ -84,6 +84,38 @@ def test_rates_in_steps_between_samples():
     assert kstest((spikes / 100) ** 2, "uniform").pvalue > 0.01
 
 
+def test_dispersed_counts():
+    """Variance F m in a window, and F m over many, whatever the mean; within one more regular."""
+    t = np.arange(0, 2000.01, 0.25)
+    x = (t / 2000)[:, None]
+    run = {"dispersion": 2.5, "window": 0.5, "random_state": 4}
+    spikes = poisson_spikes(lambda x: 0 * x + [[2.0, 20, 0]], t, x, **run)
+    for train, rate in zip(spikes[:2], (2, 20)):
+        for width in (0.5, 2.0):
+            n = np.histogram(train, np.arange(0, 2000.01, width))[0]
+            # Four standard errors of a mean, and about that of a variance.
+            assert n.mean() == pytest.approx(rate * width, rel=4 * (2.5 / rate / 2000) ** 0.5)
+            assert n.var() / n.mean() == pytest.approx(2.5, rel=0.2 * width**0.5)
+        # Half a window: its share h of the spikes, of Fano factor 1 + h (F - 1).
+        n = np.histogram(train, np.arange(0, 2000.01, 0.25))[0]
+        assert n.var() / n.mean() == pytest.approx(1.75, rel=0.2)
+    assert len(spikes[2]) == 0
+    # Rates that change within a window, and a last one that is short.
+    (ramp,) = poisson_spikes(lambda x: 40 * x, t, x, dispersion=1.5, window=0.3, random_state=2)
+    assert kstest((ramp / 2000) ** 2, "uniform").pvalue > 0.001
+    assert len(ramp) == pytest.approx(40_000, abs=4 * 245)
+
+
+def test_windows_within_a_step():
+    """From 0 to 2 within one step of 100 s: 25 spikes in its first half, 75 in its second."""
+    run = {"dispersion": 5, "window": 50, "random_state": 0}
+    cells = poisson_spikes(lambda x: np.repeat(2 * x, 4000, axis=1), [0, 100], [0.0, 1], **run)
+    for high, mean in ((50, 25), (100, 75)):
+        n = np.array([np.sum((t >= high - 50) & (t < high)) for t in cells])
+        assert n.mean() == pytest.approx(mean, rel=4 * (5 / mean / 4000) ** 0.5)
+        assert n.var() / n.mean() == pytest.approx(5, abs=0.4)
+
+
 def test_maps_as_rates():
     t = np.arange(0, 400, 0.01)
     x = np.mod(t, 1)
@@ -106,6 +138,8 @@ def test_maps_as_rates():
         (lambda: random_foraging(1, 0.1, box=BOX, random_state=None), "random_state"),
         (lambda: poisson_spikes(lambda x: -x, [0, 1], [1, 1]), "cell 0 has -1.0 at sample 0"),
         (lambda: poisson_spikes(lambda x: x, [0, 1], [1, np.nan]), "known throughout"),
+        (lambda: poisson_spikes(abs, [0, 1], [1, 1], dispersion=0.5), "dispersion must"),
+        (lambda: poisson_spikes(abs, [0, 1], [1, 1], window=0), "dispersion must"),
         (lambda: poisson_spikes(lambda x: x[:1], [0, 1], [1, 1]), "must be .2 samples, cell"),
         (lambda: poisson_spikes(np.ones((1, 2)), [0, 1], [1, 1]), "need their edges"),
         (lambda: poisson_spikes(np.ones((1, 2)), [0, 1], [5, 1], edges=[0, 1, 2]), "outside"),

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from neurosim.kernels import min_distance
 from neurosim.models.place_field_statistics import Environment, FieldStatistics
 from neurosim.models.place_map import PlaceMap
 from neurosim.models.place_map import sample_place_map as draw_map
@@ -79,6 +80,10 @@ def test_moments_of_fields_of_one_height():
     # Standard errors: sqrt(var / n) of means, about 2 % of variances.
     np.testing.assert_allclose(rates.mean(axis=1), [2.442131, 4.771615], atol=4 * 0.05)
     np.testing.assert_allclose(rates.var(axis=1), [53.175534, 113.584104], rtol=0.06)
+    long = PlaceMapEnsemble(Environment(8.0), TRACK, 1.0, normalization="field")
+    rates = np.asarray(sample_place_map(KEY, 20000, long)(8 * ENDS))
+    np.testing.assert_allclose(rates.mean(axis=1), [7.126392, 14.152785], atol=4 * 0.15)
+    np.testing.assert_allclose(rates.var(axis=1), [181.46891, 428.76474], rtol=0.06)
     box = PlaceMapEnsemble(Environment(1.0, 2), BOX, 0.5, normalization="field")
     corner = np.asarray(sample_place_map(KEY, 40000, box)([0.0, 0.0]))
     assert corner.mean() == pytest.approx(0.925484, abs=4 * 0.018)
@@ -107,6 +112,15 @@ def test_correlation_between_contexts():
         after = np.asarray(m.remap(key, **options)(ENDS))
         r = [np.corrcoef(u, v)[0, 1] for u, v in zip(before, after, strict=True)]
         np.testing.assert_allclose(r, expected, atol=0.03)
+        if options.get("kind") == "partial":
+            # The nearest pair is at one place, sqrt(rho) of the distance of new maps, 10.31: so
+            # sigma has to be below that of rho_c = (2 sigma / 10.31)^2.
+            nearest = min_distance(before, after)
+            assert nearest.index_a == nearest.index_b == 0
+            distance = nearest.value / 40000**0.5
+            assert distance == pytest.approx((0.3 * 2 * 53.175534) ** 0.5, rel=0.03)
+            for sigma in (2.7, 3.0):
+                assert (distance > 2 * sigma) == ((2 * sigma / 10.3128) ** 2 < 0.3)
     kept = m.remap(key, "partial", fraction=0.0)
     np.testing.assert_array_equal(kept.centres, m.centres)
     rate = m.remap(key, "rate", gain_sd=0.5)
