@@ -15,6 +15,7 @@ from .attractor_scores import LineScore, RingScore, line_score, ring_score
 from .autocorrelation import autocorrelation, autocorrelation_time
 from .band_score import band_power_share, band_score
 from .basins import Basins, basins_of_attraction
+from .betti_numbers import betti_numbers
 from .bi_cross_validation import BiCrossValidation, bi_cross_validation
 from .border_score import BorderScores, border_score
 from .boundary_bias import mean_distance_surface, optimal_boundary_bias
@@ -25,6 +26,7 @@ from .capacity_exponent import (
     distance_moments,
     gaussian_log_overlap,
 )
+from .capacity_from_maps import MeasuredCapacity, capacity_from_maps
 from .cca import (
     SVCCA,
     CanonicalCorrelations,
@@ -36,10 +38,14 @@ from .cca import (
     svcca,
 )
 from .change_map import ChangeMap, change_map
+from .change_profile import ChangeProfile, change_profile
 from .change_times import IntervalScaling, half_change_times, interval_scaling
+from .circular_classes import CircularClasses, circular_classes
+from .circular_coordinates import CircularCoordinates
 from .circular_correlation import circular_correlation, fisher_lee_correlation
 from .cka import cka
 from .communication_subspace import RankScores, ReducedRankRegression, reduced_rank_scores
+from .conformal_scale import ConformalScale, conformal_scale_fit
 from .context_capacity import context_capacity, log_context_capacity
 from .context_decoding import DecodedContext, decode_context
 from .contrast_response import (
@@ -56,6 +62,7 @@ from .cross_temporal_regression import CrossTemporalRegression, cross_temporal_r
 from .crossnobis import crossnobis
 from .cvpca import CrossValidatedPCA, CrossValidatedSpectrum, cross_validated_spectrum
 from .decoding_error import decoding_confusion, decoding_error
+from .diagram_distance import diagram_distance
 from .dimension_shuffles import DimensionTest, dimension_of_shuffles
 from .dimensionality import (
     diff_erank,
@@ -75,6 +82,7 @@ from .factor_analysis import FactorAnalysis, FactorDimension, factor_dimension
 from .fixed_point_continuation import FixedPointBranch, continue_fixed_points
 from .fixed_point_set import FixedPoints
 from .fixed_points import find_fixed_points
+from .fuzzy_distance import density_downsample, fuzzy_distance
 from .gain_ablation import GainAblation, ablate_gains, hold_gains
 from .gain_theory import (
     gain_is_feasible,
@@ -85,6 +93,7 @@ from .gain_theory import (
     required_gain,
     required_gain_discrete,
 )
+from .gamma_poisson import GammaPoissonFit, fit_gamma_poisson
 from .grid_geometry import GridGeometry, autocorrelogram_geometry, grid_geometry
 from .grid_modules import GridModules, grid_modules
 from .grid_phases import GridPhases, grid_phases
@@ -107,6 +116,7 @@ from .kalman import (
     kalman_filter,
     kalman_smoother,
 )
+from .lattice_spectrum import LatticeSpectrum, lattice_spectrum
 from .linear_dynamical_system import LinearDynamicalSystem
 from .linear_dynamics_fit import (
     RotationPlanes,
@@ -136,10 +146,14 @@ from .low_rank_spectra import (
 )
 from .lyapunov import LyapunovSpectrum, lyapunov_spectrum
 from .manifold_capacity import ManifoldCapacity, ball_capacity, manifold_capacity, point_capacity
+from .manifold_cloud import manifold_cloud, nearest_neighbour_mean
+from .manifold_distance import ManifoldDistance, manifold_distance
+from .manifold_size import ManifoldSize, manifold_size, repeated_radius
 from .map_pairs import MapComparison
 from .map_similarity import activity_overlap, centroid_shift, rate_overlap, spatial_correlation
 from .map_smoothing import smooth_maps
 from .map_stability import MapStability, map_stability
+from .max_min_landmarks import MaxMinLandmarks, max_min_landmarks
 from .maximum_entropy_tensor import MaximumEntropyTensor, maximum_entropy_tensor
 from .mode_projection import SpanCoordinates, project_modes, project_on_span
 from .modulated_fixed_points import ModulatedFixedPoints, modulated_fixed_points
@@ -180,6 +194,7 @@ from .position_resolution import (
     position_fisher_information,
 )
 from .procrustes import procrustes_distance
+from .pullback_metric import PullbackMetric, pullback_metric, pullback_metric_of
 from .random_foraging import Foraging, poisson_spikes, random_foraging
 from .rate_maps import RateMaps, rate_maps
 from .rdm import RDM, rdm
@@ -197,6 +212,8 @@ from .response_accuracy import (
     decode_population_angle,
     responses_correct,
 )
+from .rips_cost import RipsCost, rips_cost
+from .rips_persistence import RipsPersistence, rips_persistence
 from .rsa import compare_rdms, rdm_shuffle_test
 from .running_speed import angular_speed, angular_velocity, running_speed
 from .separability import log_overlap_probability, separability_threshold
@@ -213,6 +230,7 @@ from .shape_metric import ShapeMetric
 from .shared_subspace import SharedSubspace, alignment_index, shared_subspace
 from .shattering_dimension import ShatteringDimension, shattering_dimension
 from .shuffle_test import ShuffleTest, shuffle_test
+from .shuffled_persistence import ShuffledPersistence, shuffled_persistence
 from .slow_manifold import SlowManifold, slow_manifold
 from .soft_normalizer import SoftNormalizer
 from .spatial_autocorrelogram import spatial_autocorrelogram, spatial_crosscorrelogram
@@ -235,6 +253,7 @@ from .task_metrics import (
     decode_angle,
     ramp_crossing_times,
 )
+from .toroidality import toroidality
 
 __all__ = [
     "CCGP",
@@ -254,6 +273,10 @@ __all__ = [
     "CCAShuffleLevel",
     "CanonicalCorrelations",
     "ChangeMap",
+    "ChangeProfile",
+    "CircularClasses",
+    "CircularCoordinates",
+    "ConformalScale",
     "ContrastResponse",
     "CrossTemporalDecoding",
     "CrossTemporalRegression",
@@ -278,6 +301,7 @@ __all__ = [
     "Fold",
     "Foraging",
     "GainAblation",
+    "GammaPoissonFit",
     "GridGeometry",
     "GridModules",
     "GridPhases",
@@ -287,6 +311,7 @@ __all__ = [
     "InfiniteWidth",
     "IntervalScaling",
     "JacobianSpectrum",
+    "LatticeSpectrum",
     "LineScore",
     "LinearDynamicalSystem",
     "LinearGaussianSystem",
@@ -295,10 +320,14 @@ __all__ = [
     "LowRankReduction",
     "LyapunovSpectrum",
     "ManifoldCapacity",
+    "ManifoldDistance",
+    "ManifoldSize",
     "MapComparison",
     "MapStability",
+    "MaxMinLandmarks",
     "MaximumEntropyTensor",
     "MeanShape",
+    "MeasuredCapacity",
     "ModeTimescales",
     "ModulatedFixedPoints",
     "NoisePrecision",
@@ -314,6 +343,7 @@ __all__ = [
     "PlaceFields",
     "PlanarFixedPoints",
     "PrincipalAxes",
+    "PullbackMetric",
     "RankScores",
     "RateMaps",
     "ReducedRankRegression",
@@ -322,6 +352,8 @@ __all__ = [
     "RemappingReport",
     "RingPersistence",
     "RingScore",
+    "RipsCost",
+    "RipsPersistence",
     "RotationPlanes",
     "RotationTest",
     "ShapeDistanceFloor",
@@ -329,6 +361,7 @@ __all__ = [
     "SharedSubspace",
     "ShatteringDimension",
     "ShuffleTest",
+    "ShuffledPersistence",
     "SlowManifold",
     "SmoothedStates",
     "SoftNormalizer",
@@ -357,15 +390,19 @@ __all__ = [
     "band_power_share",
     "band_score",
     "basins_of_attraction",
+    "betti_numbers",
     "bi_cross_validation",
     "bootstrap_trials",
     "border_score",
     "capacity_exponent",
+    "capacity_from_maps",
     "cca",
     "cca_shuffle_level",
     "ccgp",
     "centroid_shift",
     "change_map",
+    "change_profile",
+    "circular_classes",
     "circular_correlation",
     "circular_difference",
     "circular_distance",
@@ -374,6 +411,7 @@ __all__ = [
     "cka",
     "coherence",
     "compare_rdms",
+    "conformal_scale_fit",
     "context_capacity",
     "context_kalman_filter",
     "context_position_tradeoff",
@@ -393,7 +431,9 @@ __all__ = [
     "decode_position",
     "decoding_confusion",
     "decoding_error",
+    "density_downsample",
     "detect_place_fields",
+    "diagram_distance",
     "diff_erank",
     "dimension_of_shuffles",
     "distance_moments",
@@ -407,12 +447,14 @@ __all__ = [
     "factor_dimension",
     "find_fixed_points",
     "fisher_lee_correlation",
+    "fit_gamma_poisson",
     "fit_linear_map",
     "fit_rotation_logarithm",
     "fit_skew_map",
     "fixed_points_2d",
     "from_dynamax",
     "from_dynamax_inputs",
+    "fuzzy_distance",
     "gain_is_feasible",
     "gaussian_log_overlap",
     "grid_geometry",
@@ -432,6 +474,7 @@ __all__ = [
     "kalman_filter",
     "kalman_smoother",
     "large_deviation_rate",
+    "lattice_spectrum",
     "line_score",
     "linearise",
     "log_context_capacity",
@@ -439,8 +482,12 @@ __all__ = [
     "lyapunov_spectrum",
     "lyapunov_weights",
     "manifold_capacity",
+    "manifold_cloud",
+    "manifold_distance",
+    "manifold_size",
     "map_stability",
     "marginalise",
+    "max_min_landmarks",
     "maximum_entropy_tensor",
     "mean_distance_surface",
     "mean_field_overlap",
@@ -450,6 +497,7 @@ __all__ = [
     "mode_decay_discrete",
     "mode_timescales",
     "modulated_fixed_points",
+    "nearest_neighbour_mean",
     "noise_precision",
     "noise_spectrum",
     "normalization_energy",
@@ -474,6 +522,8 @@ __all__ = [
     "procrustes_distance",
     "project_modes",
     "project_on_span",
+    "pullback_metric",
+    "pullback_metric_of",
     "ramp_crossing_times",
     "random_context_filter",
     "random_foraging",
@@ -486,11 +536,14 @@ __all__ = [
     "reduced_rank_scores",
     "reference_errors",
     "remapping_report",
+    "repeated_radius",
     "required_gain",
     "required_gain_discrete",
     "responses_correct",
     "ring_persistence",
     "ring_score",
+    "rips_cost",
+    "rips_persistence",
     "rotation_planes",
     "rotation_test",
     "running_speed",
@@ -503,6 +556,7 @@ __all__ = [
     "shuffle_labels",
     "shuffle_test",
     "shuffle_trials_per_unit",
+    "shuffled_persistence",
     "slow_manifold",
     "smooth_maps",
     "soft_overlap_rate",
@@ -526,4 +580,5 @@ __all__ = [
     "tangling",
     "to_dynamax",
     "to_dynamax_inputs",
+    "toroidality",
 ]

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from ..kernels import whole_number
-from .activity import as_floating, read_activity
-from .estimator import refuse_traced
+from .max_min_landmarks import landmarks_of_cloud, read_cloud
+from .ripser_backend import import_ripser, rips_bars
 
 # The cost grows with the third power of the number of points: 1,000 on a circle took 8 s and
 # 0.7 GB with ripser 0.6, 2,000 took 100 s and 4.6 GB, or 3.5 bytes for each triple of points.
@@ -54,7 +54,7 @@ def ring_persistence(points: Any, *, n_landmarks: int | np.integer | None = 300)
     - `length`: their difference; 0 where there is no loop.
     - `ratio`: of that length to the second longest; infinite where there is no second loop, NaN
       where there is none.
-    - `bars`: `(loop, 2)`, births and deaths of all loops, the longest first, in single precision.
+    - `bars`: `(loop, 2)`, births and deaths of all loops, the longest first.
     - `landmarks`: `(landmark,)`, which points were taken, in order of choice.
     - `covering_radius`: largest distance of a point from its nearest landmark; 0 for all points.
 
@@ -66,22 +66,19 @@ def ring_persistence(points: Any, *, n_landmarks: int | np.integer | None = 300)
     Tralie, Saul & Bar-On (2018), Ripser.py, JOSS 3(29), 925; de Silva & Carlsson (2004),
     Topological estimation using witness complexes, for max-min landmarks.
     """
-    refuse_traced(points, "ring_persistence")
     cloud, scale = _read(points)
     n = len(cloud)
     taken = n if n_landmarks is None else min(n, _count(n_landmarks))
     _check_cost(taken)
-    ripser = _import_ripser()
+    ripser = import_ripser("ring_persistence")
     if taken == n:
         landmarks, radius = np.arange(n), 0.0
     else:
-        landmarks, radius = _farthest_points(cloud, taken)
+        landmarks, radius = landmarks_of_cloud(cloud, taken)
     distance = cdist(cloud[landmarks], cloud[landmarks])
-    bars = ripser(distance, maxdim=1, distance_matrix=True)["dgms"][1]
-    bars = np.asarray(bars, np.float64).reshape(-1, 2) * scale
+    diagrams, _ = rips_bars(ripser, distance, max_dim=1)
+    bars = diagrams[1] * scale
     length = bars[:, 1] - bars[:, 0]
-    order = np.argsort(-length, kind="stable")
-    bars, length = bars[order], length[order]
     birth, death, longest = np.nan, np.nan, 0.0
     ratio = np.nan
     if len(bars) > 0:
@@ -99,18 +96,12 @@ def ring_persistence(points: Any, *, n_landmarks: int | np.integer | None = 300)
 
 
 def _read(points: Any) -> tuple[np.ndarray, float]:
-    """Points about their mean over their scale, since ripser computes in single precision."""
-    array = as_floating(points, "points")
-    if array.ndim != 2:
-        raise ValueError(f"points must be (point, dimension), got shape {array.shape}.")
-    array = np.asarray(array, np.float64)
-    activity = read_activity(array, name="points", axis_name="coordinate")
-    if len(array) < 4:
-        raise ValueError(f"at least four points are needed for a loop, got {len(array)}.")
-    if not activity.varies:
+    cloud, scale = read_cloud(points, "ring_persistence")
+    if len(cloud) < 4:
+        raise ValueError(f"at least four points are needed for a loop, got {len(cloud)}.")
+    if not (cloud != cloud[0]).any():
         raise ValueError("all points are equal: there is no loop to look for.")
-    cloud, scale, _ = activity.centred()
-    return np.asarray(cloud), float(scale)
+    return cloud, scale
 
 
 def _count(n_landmarks: Any) -> int:
@@ -128,25 +119,3 @@ def _check_cost(n: int) -> None:
             f"memory ({triples:.1e} triples of points): at most {_MOST_POINTS:,} are taken. Set "
             "n_landmarks to a few hundred."
         )
-
-
-def _import_ripser() -> Any:
-    try:
-        from ripser import ripser  # pyright: ignore[reportMissingImports]
-    except ImportError as error:
-        raise ValueError(
-            "ring_persistence needs the package ripser, which is not installed: "
-            "pip install 'neurosim-toolkit[topology]'."
-        ) from error
-    return ripser
-
-
-def _farthest_points(cloud: np.ndarray, n: int) -> tuple[np.ndarray, float]:
-    """Indices of max-min landmarks, and the largest distance of a point from the nearest."""
-    landmarks = np.empty(n, int)
-    landmarks[0] = np.argmax(np.linalg.norm(cloud - cloud.mean(axis=0), axis=1))
-    nearest = np.linalg.norm(cloud - cloud[landmarks[0]], axis=1)
-    for i in range(1, n):
-        landmarks[i] = np.argmax(nearest)
-        nearest = np.minimum(nearest, np.linalg.norm(cloud - cloud[landmarks[i]], axis=1))
-    return landmarks, float(nearest.max())

@@ -22,6 +22,12 @@ from .recordings import plot_cross_temporal, plot_marginal_variance, plot_rdm, p
 from .spatial import plot_autocorrelogram, plot_grid_of_maps, plot_rate_map
 from .style import PALETTE, new_figure, ordered_colours, paper_style
 from .timing import add_interval_bar, plot_aligned_gains, plot_crossing_times, plot_ramps
+from .topology import (
+    plot_barcode,
+    plot_circular_coordinates,
+    plot_persistence_diagram,
+    plot_torus_coordinates,
+)
 
 __all__ = [
     "PALETTE",
@@ -33,7 +39,9 @@ __all__ = [
     "plot_accuracies",
     "plot_aligned_gains",
     "plot_autocorrelogram",
+    "plot_barcode",
     "plot_bifurcation",
+    "plot_circular_coordinates",
     "plot_contrast_response",
     "plot_cross_temporal",
     "plot_crossing_times",
@@ -47,6 +55,7 @@ __all__ = [
     "plot_learning_curves",
     "plot_marginal_variance",
     "plot_mode_decay",
+    "plot_persistence_diagram",
     "plot_phase_portrait_2d",
     "plot_power_spectra",
     "plot_ramps",
@@ -56,5 +65,6 @@ __all__ = [
     "plot_similarity_matrix",
     "plot_spectrum_map",
     "plot_states_by_angle",
+    "plot_torus_coordinates",
     "plot_trajectories",
 ]

@@ -49,6 +49,9 @@ SPIKES = np.linspace(1, 59, 80)
 BINS = {"bin_size": 0.1, "extent": (0, 1)}
 PLANE = np.stack(np.meshgrid(np.arange(20) / 20, np.arange(20) / 20, indexing="ij"), axis=-1)
 GRIDS = ideal_grid_module(PLANE, n_per_side=2, spacing=0.3)
+HEADING = rng.uniform(0, 6.28, 60)
+TUNED = np.cos(HEADING[:, None] - np.arange(5)) + rng.normal(size=(60, 5)) / 20
+BARS = np.array([[0.0, 1.0], [0.0, 0.9], [0.2, 0.4]])
 LAG = np.hypot(*np.meshgrid(np.arange(-9, 10), np.arange(-9, 10)))
 CONTEXT = {"mean": 0.5, "onsets": np.arange(8) == 0}
 REDUCED = analysis.exact_reduction(LEFT, RIGHT, IN, INPUTS, x0=REST, tau=5.0)
@@ -317,6 +320,29 @@ TAKES = {
     ),
     "read_epochs": (_io("read_epochs"), np.array([[0.0, 1], [2, 3]])),
     "from_xarray": (_xarray, X),
+    "fit_gamma_poisson": (_call("fit_gamma_poisson"), COUNTS[0, :, 0]),
+    "pullback_metric_of": (
+        lambda x: analysis.pullback_metric_of(lambda at: at, x),
+        SAMPLES[:, :2],
+    ),
+    "manifold_cloud": (_call("manifold_cloud", n_components=2), X),
+    "nearest_neighbour_mean": (_call("nearest_neighbour_mean"), SAMPLES),
+    "max_min_landmarks": (_call("max_min_landmarks", 5), SAMPLES),
+    "rips_persistence": (_call("rips_persistence", n_landmarks=10), SAMPLES),
+    "rips_cost": (_call("rips_cost"), SAMPLES),
+    "fuzzy_distance": (_call("fuzzy_distance", n_neighbours=5), SAMPLES),
+    "density_downsample": (_call("density_downsample", n_points=5, n_neighbours=5), SAMPLES),
+    "shuffled_persistence": (
+        _call("shuffled_persistence", n_shuffles=1, n_components=2, n_landmarks=10),
+        SAMPLES,
+    ),
+    "CircularCoordinates": (
+        _fit("CircularCoordinates", n_circles=1, n_components=2, n_neighbours=3),
+        TUNED,
+    ),
+    "diagram_distance": (_call("diagram_distance", BARS), BARS),
+    "toroidality": (_call("toroidality"), BARS),
+    "lattice_spectrum": (_call("lattice_spectrum"), 2 * np.eye(2) + 0.5),
 }
 
 #: Functions for which NaN has a meaning, which the table gives.
@@ -369,6 +395,22 @@ ALLOWED = {
         rng.normal(size=(3, *AVERAGES.shape)),
     ),
     "padding_mask": (_io("padding_mask"), X),
+    "manifold_distance": (_call("manifold_distance", GRIDS), GRIDS),
+    "capacity_from_maps": (
+        _call("capacity_from_maps", n_cells=5, noise="constant", level=1.0, n_resamples=3),
+        np.abs(X),
+    ),
+    "pullback_metric": (_call("pullback_metric", bin_size=0.05), GRIDS),
+    "conformal_scale_fit": (
+        _call("conformal_scale_fit", bin_size=0.05, max_distance=0.1),
+        GRIDS,
+    ),
+    "manifold_size": (_call("manifold_size"), GRIDS),
+    "repeated_radius": (_call("repeated_radius", GRIDS), GRIDS),
+    "change_profile": (
+        _call("change_profile", GRIDS + 1, center=(0.5, 0.5), bin_size=0.05),
+        GRIDS,
+    ),
 }
 
 #: Those that take no activity: labels, numbers of trials, spectra, other libraries' objects, or an
@@ -376,7 +418,7 @@ ALLOWED = {
 OTHERS = {
     "asymptotic_log_capacity", "gaussian_log_overlap", "infinite_width", "infinite_width_exponent",
     "infinite_width_log_overlap", "optimal_boundary_bias", "separability_threshold",
-    "random_foraging",
+    "random_foraging", "betti_numbers", "circular_classes",
     "Estimator", "accuracy_by_label", "ball_capacity", "bootstrap_trials", "circular_shifts",
     "dpca_significance", "from_dynamax", "from_neo", "from_nwb", "from_pynapple", "grouped_folds",
     "modulated_fixed_points", "point_capacity", "shuffle_labels", "to_dynamax",
