@@ -29,6 +29,7 @@ def test_list_names_every_experiment(capsys):
     assert status == 0
     assert [line.split()[0] for line in out.splitlines()] == [
         "flip_flop_fixed_points",
+        "grid_deformations",
         "nm_rnn_element_finder",
         "nm_rnn_multitask",
         "nm_rnn_theory",
@@ -37,6 +38,7 @@ def test_list_names_every_experiment(capsys):
         "organics_digits",
         "organics_phenomena",
         "organics_stability",
+        "place_capacity",
         "sofo_comparison",
     ]
 

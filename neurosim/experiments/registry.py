@@ -7,6 +7,7 @@ from .experiment import Experiment
 
 _MODULES = {
     "flip_flop_fixed_points": "flip_flop_fixed_points",
+    "grid_deformations": "grid_deformations",
     "nm_rnn_element_finder": "nm_rnn_element_finder",
     "nm_rnn_multitask": "nm_rnn_multitask",
     "nm_rnn_theory": "nm_rnn_theory",
@@ -15,6 +16,7 @@ _MODULES = {
     "organics_digits": "organics_digits",
     "organics_phenomena": "organics_phenomena",
     "organics_stability": "organics_stability",
+    "place_capacity": "place_capacity",
     "sofo_comparison": "sofo_comparison",
 }
 
