@@ -29,8 +29,8 @@ import jaxtyping  # noqa: E402
 import matplotlib  # noqa: E402
 import pytest  # noqa: E402
 
-# Small arrays gain less from XLA's optimizations than these cost. Programs that the tests start, such
-# as notebooks, are compiled as for users.
+# Small arrays gain less from XLA's optimizations than these cost. Programs that the tests start,
+# such as notebooks, are compiled as for users.
 jax.config.update("jax_disable_most_optimizations", True)
 
 os.environ.setdefault("MPLBACKEND", "Agg")

@@ -14,6 +14,7 @@ from .divisive_normalization import (
 )
 from .ideal_grid import grid_lattice_vectors, grid_wave_vectors, ideal_grid_map, ideal_grid_module
 from .integrated_ornstein_uhlenbeck import VelocityStep, reflect, velocity_step
+from .lattice_interpolation import interpolate_lattice, lattice_points
 from .lorenz import lorenz_field, lorenz_trajectory
 from .low_rank import low_rank_drive
 from .normalization_fixed_point import (
@@ -22,6 +23,7 @@ from .normalization_fixed_point import (
     normalization_iterate,
 )
 from .orthonormal import orthonormal_columns
+from .place_field import place_field, place_field_map
 from .rate_noise import position_information, rate_noise_variance, separability_thresholds
 from .recurrent_scale import recurrent_scale
 from .ring_smoothing import ring_smoothed_rates
@@ -70,7 +72,9 @@ __all__ = [
     "ideal_grid_map",
     "ideal_grid_module",
     "inertia_matrix",
+    "interpolate_lattice",
     "joint_angles",
+    "lattice_points",
     "lorenz_field",
     "lorenz_trajectory",
     "low_rank_drive",
@@ -82,6 +86,8 @@ __all__ = [
     "normalization_jacobian",
     "normalized_response",
     "orthonormal_columns",
+    "place_field",
+    "place_field_map",
     "pooled_activity",
     "position_information",
     "project_curvature",

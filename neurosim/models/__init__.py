@@ -15,10 +15,14 @@ from .feedback_reservoir import FeedbackReservoir, circuit_weights
 from .gain_modulated_rnn import GainModulatedRNN
 from .gated_integrator import GatedIntegrator, rotation_weights
 from .gated_rnn import GRU, LSTM, LSTMState
+from .ideal_grid_modules import ideal_grid_modules
 from .interpolated_place_map import InterpolatedPlaceMap
 from .leaky_rnn import LeakyRNN
+from .leaky_transform import LeakyTransform
+from .linear_group_transform import LinearGroupTransform
 from .linear_map import LinearMap
 from .low_rank_rnn import LowRankRNN
+from .lstm_transform import LSTMTransform
 from .nm_rnn import NMRNN, NMRNNState, clamp_gains
 from .noisy_place_cells import NoisyPlaceCells
 from .normalization_layer import NormalizationLayer
@@ -26,13 +30,20 @@ from .normalization_rest import RestPoint
 from .organics import ORGaNICs, ORGaNICsState
 from .organics_cell import FixedTimeConstants, LearnedTimeConstants, ORGaNICsCell
 from .organics_three_type import ORGaNICs3, ORGaNICs3RestPoint, ORGaNICs3State
+from .path_integrating_rnn import PathIntegratingRNN
 from .place_cell_noise import ConstantNoise, PoissonLikeNoise, RateNoise
+from .place_cell_readout import PlaceCellReadout
+from .place_cell_supervised_rnn import PlaceCellSupervisedRNN
 from .place_field_statistics import Environment, FieldStatistics
 from .place_map import PlaceMap, sample_place_map
 from .place_map_ensemble import PlaceMapEnsemble
+from .position_embedding import PositionEmbedding
 from .prepared_organics_cell import ORGaNICsCellState
 from .reaching_network import ReachingNetwork, ReachingState
+from .recurrent_transform import RecurrentTransform
+from .relu_transform import ReLUTransform
 from .rodent_motion import RodentMotion, RodentMotionState
+from .saliency import gaussian_saliency, left_half_saliency
 from .ssn import SSN
 from .ssn_presets import (
     line_input,
@@ -68,8 +79,11 @@ __all__ = [
     "HasTimeConstants",
     "InterpolatedPlaceMap",
     "LSTMState",
+    "LSTMTransform",
     "LeakyRNN",
+    "LeakyTransform",
     "LearnedTimeConstants",
+    "LinearGroupTransform",
     "LinearMap",
     "LowRankRNN",
     "NMRNNState",
@@ -82,12 +96,18 @@ __all__ = [
     "ORGaNICsCell",
     "ORGaNICsCellState",
     "ORGaNICsState",
+    "PathIntegratingRNN",
+    "PlaceCellReadout",
+    "PlaceCellSupervisedRNN",
     "PlaceMap",
     "PlaceMapEnsemble",
     "PoissonLikeNoise",
+    "PositionEmbedding",
     "RateNoise",
+    "ReLUTransform",
     "ReachingNetwork",
     "ReachingState",
+    "RecurrentTransform",
     "RestPoint",
     "RodentMotion",
     "RodentMotionState",
@@ -98,7 +118,10 @@ __all__ = [
     "circuit_weights",
     "clamp_gains",
     "fixed_field",
+    "gaussian_saliency",
+    "ideal_grid_modules",
     "is_fixed",
+    "left_half_saliency",
     "line_input",
     "line_positions",
     "normalization_ring",

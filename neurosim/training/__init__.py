@@ -15,6 +15,22 @@ from .environment import environment
 from .fit import FitResult, fit
 from .fit_ensemble import EnsembleResult, fit_ensemble, member_keys
 from .force import fit_force, force_start, force_trial_batch, force_update
+from .grid_cell_losses import (
+    distance_loss,
+    isometry_loss,
+    kernel_loss,
+    path_consistency_loss,
+    path_integration_loss,
+    readout_penalty,
+    readout_penalty_weight,
+)
+from .grid_cell_objective import (
+    GridCellDraw,
+    grid_cell_draws,
+    grid_cell_learning_rate,
+    grid_cell_terms,
+)
+from .grid_code_constraint import GridCodeConstraint
 from .hessian_free import HessianFree
 from .levenberg_marquardt import LevenbergMarquardt
 from .load_model import load_model
@@ -35,6 +51,7 @@ from .losses import (
     weighted_sum,
 )
 from .marked_loss import MarkedLoss, mark, no_loss, sketch_marked
+from .model_loss import LossDraws, LossTerms, ModelLoss, model_loss, sum_of_terms
 from .parameter_count import match_width, parameter_count
 from .recurrence import Recurrence
 from .run_lock import hold_run_lock, is_locked
@@ -55,6 +72,7 @@ from .tangent_samplers import (
 )
 from .trainable import trainable_leaves
 from .update_rule import Objective, OptaxRule, UpdateInfo, UpdateRule
+from .weight_penalty import weight_penalty
 
 __all__ = [
     "SOFO",
@@ -67,10 +85,15 @@ __all__ = [
     "FitResult",
     "FrozenEntries",
     "GaussianTangents",
+    "GridCellDraw",
+    "GridCodeConstraint",
     "HessianFree",
     "IdentityTangents",
     "LevenbergMarquardt",
+    "LossDraws",
+    "LossTerms",
     "MarkedLoss",
+    "ModelLoss",
     "NonNegative",
     "Objective",
     "OptaxRule",
@@ -90,6 +113,7 @@ __all__ = [
     "activity_loss",
     "bernoulli_nll",
     "combine_tangents",
+    "distance_loss",
     "environment",
     "fit",
     "fit_ensemble",
@@ -98,8 +122,13 @@ __all__ = [
     "force_trial_batch",
     "force_update",
     "gram_matrix",
+    "grid_cell_draws",
+    "grid_cell_learning_rate",
+    "grid_cell_terms",
     "hold_run_lock",
     "is_locked",
+    "isometry_loss",
+    "kernel_loss",
     "last_step_accuracy",
     "load_checkpoint",
     "load_model",
@@ -109,15 +138,20 @@ __all__ = [
     "match_width",
     "mean_squared_error",
     "member_keys",
+    "model_loss",
     "no_loss",
     "orthonormalise",
     "parameter_count",
+    "path_consistency_loss",
+    "path_integration_loss",
     "pattern_mismatch",
     "poisson_nll",
     "rate_fluctuation",
     "rate_norm",
     "rate_power",
     "read_checkpoint_header",
+    "readout_penalty",
+    "readout_penalty_weight",
     "save_checkpoint",
     "sketch",
     "sketch_marked",
@@ -128,9 +162,11 @@ __all__ = [
     "squared_error_per_trial",
     "staged",
     "stepwise",
+    "sum_of_terms",
     "sum_squared_error",
     "trainable_leaves",
     "value_and_direction",
+    "weight_penalty",
     "weighted_sum",
     "write_bytes_atomic",
     "write_json_atomic",

@@ -12,12 +12,15 @@ from neurosim.tasks import (
     ElementFinder,
     FlipFlop,
     GlyphDigits,
+    LatticeWalk,
     LinearStudentTeacher,
     LorenzEndPoint,
     MeasureWaitGo,
     Multitask,
     OneShotClassification,
+    OUTrajectory,
     Reaching,
+    RodentTrajectory,
     trial_keys,
 )
 
@@ -35,6 +38,9 @@ TASKS = [
     Reaching(dt=0.01),
     GlyphDigits(size=7),
     Digits(np.zeros((3, 2, 2), np.float32), np.arange(3)),
+    LatticeWalk(n_bins=12, length=3),
+    OUTrajectory(),
+    RodentTrajectory(),
 ]
 
 
