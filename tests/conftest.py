@@ -18,6 +18,9 @@ if _FOLDER not in os.environ:
 elif "PYTEST_XDIST_WORKER" in os.environ:
     os.environ[_FOLDER] = os.path.join(os.environ[_FOLDER], os.environ["PYTEST_XDIST_WORKER"])
 
+# Small arrays gain less from XLA's optimizations than these cost.
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+
 from jaxtyping import install_import_hook  # noqa: E402
 
 # Must come before the first import of neurosim.
@@ -28,10 +31,6 @@ import jax  # noqa: E402
 import jaxtyping  # noqa: E402
 import matplotlib  # noqa: E402
 import pytest  # noqa: E402
-
-# Small arrays gain less from XLA's optimizations than these cost. Programs that the tests start,
-# such as notebooks, are compiled as for users.
-jax.config.update("jax_disable_most_optimizations", True)
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 matplotlib.use("Agg")

@@ -9,7 +9,7 @@ README = Path(__file__).parents[1] / "README.md"
 
 
 def test_the_python_examples_run(capsys):
-    first, sofo, normalization, recording = re.findall(
+    first, sofo, normalization, places, recording = re.findall(
         r"^```python\n(.*?)^```", README.read_text(), re.MULTILINE | re.DOTALL
     )
     names = {}
@@ -25,6 +25,9 @@ def test_the_python_examples_run(capsys):
     exec(compile(normalization, str(README), "exec"), names)
     # The semisaturation of the ring.
     np.testing.assert_allclose(float(capsys.readouterr().out), 0.1, rtol=1e-3)
+    exec(compile(places, str(README), "exec"), names)
+    # Mean and standard deviation over pairs of maps.
+    assert abs(float(capsys.readouterr().out) - 8.0) < 3 * 9.3 / 200**0.5
     exec(compile(recording, str(README), "exec"), names)
     assert names["found"].accuracy.shape == (10, 10)
     # Spikes that know nothing of the side: each entry is a share of 29 trials.

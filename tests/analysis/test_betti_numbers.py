@@ -1,5 +1,7 @@
 """Components, loops and voids counted in clouds where their number is known."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -116,8 +118,8 @@ def test_shuffled_units_are_no_torus_and_time_shifts_keep_their_time_course():
 
 def test_each_trial_is_rolled_within_itself(monkeypatch):
     seen = []
-    module = "neurosim.analysis.shuffled_persistence.manifold_cloud"
-    monkeypatch.setattr(module, lambda x, **options: seen.append(x) or x)
+    module = sys.modules[shuffled_persistence.__module__]
+    monkeypatch.setattr(module, "manifold_cloud", lambda x, **options: seen.append(x) or x)
     trials = [np.arange(12.0)[:, None] * [1, 100], 50 + np.arange(8.0)[:, None] * [1, 100]]
     shuffled_persistence(trials, n_shuffles=1, shuffle="roll", max_dim=0)
     for given, got in zip(trials, (seen[0][:12], seen[0][12:]), strict=True):

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from neurosim.analysis import rips_persistence as rips_module
 from neurosim.analysis.rips_persistence import rips_persistence
 from neurosim.kernels import grid_lattice_vectors, grid_wave_vectors, ideal_grid_module
 
@@ -195,7 +194,7 @@ def test_too_many_points_for_memory_are_refused_before_the_run():
 
 
 def test_a_long_run_is_announced(monkeypatch):
-    monkeypatch.setattr(rips_module, "_LONG_SECONDS", 0)
+    monkeypatch.setattr(sys.modules[rips_persistence.__module__], "_LONG_SECONDS", 0)
     with pytest.warns(UserWarning, match="dimension 2 of 4 points may take"):
         rips_persistence(SQUARE)
 
